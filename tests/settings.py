@@ -1,0 +1,20 @@
+"""Settings for the test suite: the product's own, on a throw-away data directory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault(
+    "ROUTERADMIN_DATA_DIR", str(Path(tempfile.mkdtemp(prefix="routeradmin-test-")))
+)
+
+from routeradmin.settings import *  # noqa: F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+ALLOWED_HOSTS = ["*"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
