@@ -1,0 +1,341 @@
+"""Runtime state of candidates, and the protocol of the store that keeps it.
+
+Time is one float everywhere: seconds since the epoch on a clock that never steps (see
+``adapters.clock``). Remaining time is therefore never above what was set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from routeradmin.engine.policy import Policy
+    from routeradmin.engine.snapshot import Candidate, Snapshot
+
+
+class CandidateKey(NamedTuple):
+    """Identity of runtime state. ``matched`` is the upstream name a pattern took, else empty."""
+
+    deployment: str
+    credential: str
+    matched: str = ""
+
+    def __str__(self) -> str:
+        suffix = f"@{self.matched}" if self.matched else ""
+        return f"{self.deployment}/{self.credential}{suffix}"
+
+
+class Health(StrEnum):
+    """What the machine has seen; no person writes it."""
+
+    UNKNOWN = "unknown"
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    UNHEALTHY = "unhealthy"
+
+
+class FailureClass(StrEnum):
+    RATE_LIMITED = "rate-limited"
+    QUOTA = "quota"
+    UNAUTHORIZED = "unauthorized"
+    NOT_FOUND = "not-found"
+    TRANSIENT = "transient"
+    CONTENT_POLICY = "content-policy"
+    CONTEXT_WINDOW = "context-window"
+    CALLER = "caller"
+    REFUSED = "refused"
+    CANCELLED = "cancelled"
+    DEADLINE = "deadline"
+
+
+class Dispatch(StrEnum):
+    """What is known about the request having reached the upstream."""
+
+    NOT_SENT = "not-sent"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+    ACCEPTED = "accepted"
+
+
+MANUAL = "manual"  # class of a cooldown that a person set
+
+
+@dataclass(frozen=True, slots=True)
+class Cooldown:
+    """One running or elapsed cooldown with its evidence; times in epoch seconds.
+
+    ``set_by`` is ``result``, ``probe`` or ``user:NAME``. ``level`` is the one after the change.
+    """
+
+    cls: str
+    since: float
+    until: float
+    level: int
+    set_by: str
+    status: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LastError:
+    cls: str
+    status: int | None
+    message: str
+    at: float
+
+
+@dataclass(slots=True)
+class CandidateState:
+    """Everything mutable about one candidate. Only a StateStore changes it.
+
+    The window fields (rpm_used, tpm_used, minute_*) belong to window number ``window``
+    (``now // 60``); reading them for another window must yield 0 (``windows.roll``).
+    tpm_used includes the estimates held by leases of the window.
+    """
+
+    key: CandidateKey
+    active: int = 0
+    window: int = 0
+    rpm_used: int = 0
+    tpm_used: int = 0
+    minute_successes: int = 0
+    minute_failures: int = 0
+    latency_ema_ms: float | None = None
+    latencies_ms: list[float] = field(default_factory=list)  # the last few, for percentiles
+    ttfts_ms: list[float] = field(default_factory=list)
+    successes: int = 0
+    failures: int = 0
+    consecutive_failures: int = 0
+    consecutive_successes: int = 0
+    health: Health = Health.HEALTHY
+    recovering: bool = False
+    needs_attention: bool = False
+    probe_failures: int = 0
+    probe_unhealthy: bool = False  # a verdict remembered while a cooldown runs
+    rate_level: int = 0
+    transient_level: int = 0
+    cooldown: Cooldown | None = None
+    cooldown_until: float = 0.0  # == cooldown.until, 0.0 without one: the hot path reads this
+    last_error: LastError | None = None
+    secret_version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One reserved slot. ``window`` and ``held_tokens`` say what tpm was charged and where."""
+
+    id: str
+    key: CandidateKey
+    generation: int
+    owner: str
+    granted_at: float
+    expires_at: float
+    held_tokens: int
+    window: int
+    secret_version: int
+    route_id: str
+    turn_id: str | None = None
+    policy_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a reservation asks for. ``cursor`` names the round-robin cursor to advance, if any."""
+
+    candidate: Candidate
+    owner: str
+    ttl_s: float
+    held_tokens: int
+    route_id: str
+    policy_id: str = ""
+    turn_id: str | None = None
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The classified end of one attempt. Missing figures are None, never 0.
+
+    ``failure`` is None for a success. ``hint_s`` is the upstream's own wait, in seconds.
+    """
+
+    failure: FailureClass | None
+    dispatch: Dispatch
+    status: int | None = None
+    hint_s: float | None = None
+    visible_output: bool = False
+    message: str = ""  # already redacted
+    latency_ms: float | None = None
+    ttft_ms: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    retriable: bool = False
+
+
+class ReportState(StrEnum):
+    """How a settle or release met its lease."""
+
+    OPEN = "open"
+    EXPIRED = "expired"  # counted once for health, the slot was given back before
+    REPEATED = "repeated"  # answered before: nothing changed
+    RELEASED = "released"  # given back without an outcome before
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One state change worth a journal entry: what changed on whom, with its evidence.
+
+    ``kind``: ``cooldown-set``, ``cooldown-extended``, ``cooldown-cleared``, ``recovering``,
+    ``healthy``, ``degraded``, ``unhealthy``, ``needs-attention``.
+    """
+
+    kind: str
+    key: CandidateKey
+    at: float
+    set_by: str
+    cls: str | None = None
+    status: int | None = None
+    message: str = ""
+    until: float | None = None
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What a report did: how it met the lease, the cooldown it set or left, the changes."""
+
+    state: ReportState
+    lease: Lease
+    cooldown: Cooldown | None
+    changes: tuple[Change, ...] = ()
+    answer: dict[str, Any] | None = None  # REPEATED: the first answer, as it was stored
+
+
+class LeaseNotFound(Exception):
+    """No lease of that id was ever issued, or it was forgotten."""
+
+
+class LeaseFenced(Exception):
+    """The generation is wrong, or the lease expired: the holder is too late."""
+
+
+Listener = Callable[[Sequence[Change]], None]
+
+
+class StateView(Protocol):
+    """What choosing reads: local, synchronous, never stale about this process's own grants."""
+
+    def of(self, candidate: Candidate) -> CandidateState:
+        """The candidate's state; one never seen before starts healthy and idle."""
+        ...
+
+    def cursor(self, name: str) -> int:
+        """The round-robin cursor's next value, without moving it."""
+        ...
+
+
+class StateStore(StateView, Protocol):
+    """Leases, windows, cursors, cooldowns, health; turns and first report answers.
+
+    Two implementations pass one shared test suite. Every ``now`` is the caller's clock.
+    """
+
+    epoch: str
+
+    @property
+    def seq(self) -> int:
+        """Grows by at least one with every change that a reader could see."""
+        ...
+
+    def bind(self, snapshot: Snapshot) -> None:
+        """Serve this snapshot: keep state by key, forget departed keys, and where a credential's
+        ``secret_version`` moved, clear its cooldowns."""
+        ...
+
+    def states(self) -> Iterable[CandidateState]: ...
+
+    def expire(self, now: float) -> Sequence[Lease]:
+        """Give back every lease whose time is over; reading paths may rely on the caller's tick."""
+        ...
+
+    async def reserve(self, grant: Grant, now: float) -> Lease | None:
+        """Take one slot atomically: parallel, rpm and tpm checked and charged together.
+
+        None: another caller took the last one.
+        """
+        ...
+
+    async def renew(
+        self, lease_id: str, ttl_s: float, now: float, generation: int | None = None
+    ) -> Lease:
+        """Raises LeaseNotFound, LeaseFenced."""
+        ...
+
+    async def release(self, lease_id: str, now: float, generation: int | None = None) -> bool:
+        """Give back without an outcome; False when it was given back before.
+
+        Raises LeaseNotFound, LeaseFenced.
+        """
+        ...
+
+    async def settle(
+        self,
+        lease_id: str,
+        outcome: Outcome,
+        policy: Policy,
+        now: float,
+        generation: int | None = None,
+    ) -> Settlement:
+        """Give back with an outcome: usage, latency, health and cooldown change together.
+
+        An outcome obtained with a secret that was rotated since changes nothing but the slot.
+        Raises LeaseNotFound, LeaseFenced (wrong generation only).
+        """
+        ...
+
+    async def keep_answer(self, lease_id: str, answer: dict[str, Any], now: float) -> None:
+        """Remember the first report's answer for reports that repeat it."""
+        ...
+
+    async def lease(self, lease_id: str) -> Lease:
+        """Raises LeaseNotFound."""
+        ...
+
+    async def set_cooldown(
+        self, key: CandidateKey, seconds: float, set_by: str, message: str, now: float
+    ) -> Change:
+        """A manual cooldown; a later end of a running one wins."""
+        ...
+
+    async def clear(self, key: CandidateKey, set_by: str, now: float) -> Change | None:
+        """Both levels and all counts 0, health healthy, no cooldown."""
+        ...
+
+    async def probed(
+        self,
+        key: CandidateKey,
+        ok: bool,
+        threshold: int,
+        policy: Policy,
+        outcome: Outcome,
+        now: float,
+    ) -> Sequence[Change]: ...
+
+    async def load_turn(self, turn_id: str, now: float) -> dict[str, Any] | None: ...
+
+    async def save_turn(self, turn_id: str, turn: dict[str, Any], now: float) -> None:
+        """Turns are kept one hour after their last change."""
+        ...
+
+    def listen(self, listener: Listener) -> None:
+        """Be called, synchronously, with every journal-worthy change after it is visible."""
+        ...
+
+    def export(self, now: float) -> Sequence[dict[str, Any]]:
+        """Durable part (cooldowns, levels, health, evidence) of every candidate that has some."""
+        ...
+
+    def restore(self, records: Iterable[dict[str, Any]], now: float) -> None: ...
