@@ -106,7 +106,7 @@ class DataPlane:
             fault = ApiError(
                 500,
                 "internal_error",
-                "Something is wrong in routeradmin itself; its log has the details under request id "
-                f"{exchange.request_id.decode()}.",
+                "Something is wrong in routeradmin itself; its log has the details under request "
+                f"id {exchange.request_id.decode()}.",
             )
             await exchange.reply(fault.status, fault.body(), tuple(fault.headers()))
