@@ -120,6 +120,9 @@ class CandidateState:
     transient_level: int = 0
     cooldown: Cooldown | None = None
     cooldown_until: float = 0.0  # == cooldown.until, 0.0 without one: the hot path reads this
+    rate_limited_until: float = 0.0  # end of the open window of this class: no step up inside it
+    transient_until: float = 0.0
+    marked_at: float = 0.0  # newest cooldown or needs-attention: only later requests can lift it
     last_error: LastError | None = None
     secret_version: int = 0
     # False only while the store has proven that nothing can refuse this candidate (no cooldown
