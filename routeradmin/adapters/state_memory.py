@@ -18,7 +18,7 @@ from routeradmin.engine import accounting, durable, health
 from routeradmin.engine.eligibility import usable
 from routeradmin.engine.leases import LeaseBook, Record
 from routeradmin.engine.policy import Policy
-from routeradmin.engine.snapshot import Candidate, Snapshot
+from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import (
     CandidateKey,
     CandidateState,
@@ -31,8 +31,7 @@ from routeradmin.engine.state import (
     ReportState,
     Settlement,
 )
-from routeradmin.engine.tables import Table
-from routeradmin.engine.windows import window
+from routeradmin.engine.windows import roll, window
 
 TURN_KEPT_S = 3600.0
 TURNS_KEPT = 100_000
@@ -110,7 +109,7 @@ class MemoryStore:
         self._next_review = now + REVIEW_EVERY_S
         changes: list[Change] = []
         for state in self._local.suspected():
-            accounting.roll(state, now)
+            roll(state, now)
             changes += health.settle_elapsed(state, now)
             self._local.review(state, now)
         self._seq += bool(changes)

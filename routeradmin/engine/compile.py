@@ -125,7 +125,9 @@ def build_route(base: Snapshot, spec: RouteSpec, matched: str | None = None) -> 
         alias=spec.alias,
         tiers=tuple(tiers),
         strategy=strategy,
-        policy=DEFAULT_POLICY if policy_id is None else base.policies.get(policy_id, DEFAULT_POLICY),
+        policy=DEFAULT_POLICY
+        if policy_id is None
+        else base.policies.get(policy_id, DEFAULT_POLICY),
         name=spec.name or spec.alias,
         fallback_enabled=spec.fallback_enabled,
         when_exhausted=spec.when_exhausted,

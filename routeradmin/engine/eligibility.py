@@ -158,9 +158,7 @@ def admin_state(candidate: Candidate, now: float) -> AdminState:
     return AdminState.DRAINING if AdminState.DRAINING in wishes else AdminState.ENABLED
 
 
-def runtime(
-    candidate: Candidate, state: CandidateState, tokens: int, now: float
-) -> Iterator[str]:
+def runtime(candidate: Candidate, state: CandidateState, tokens: int, now: float) -> Iterator[str]:
     """What is going on now; ``tokens`` is the estimate that a grant would hold."""
     cooling = state.cooldown_until > now
     if cooling:
@@ -227,7 +225,9 @@ def holds(rule: Rule, request: SelectRequest, now: float) -> bool:
         or not set(rule.headers) <= set(request.headers)
         or (rule.hours and not any(_within(span, now) for span in rule.hours))
         or (rule.min_input_tokens is not None and (tokens or 0) < rule.min_input_tokens)
-        or (rule.max_input_tokens is not None and (tokens is None or tokens > rule.max_input_tokens))
+        or (
+            rule.max_input_tokens is not None and (tokens is None or tokens > rule.max_input_tokens)
+        )
         or (rule.tools is not None and ("tools" in request.requires) is not rule.tools)
     )
 

@@ -52,7 +52,9 @@ class LeaseBook:
         if record is None:
             raise LeaseNotFound(f"No lease {lease_id!r}: it was never issued, or is long over.")
         if generation is not None and generation != record.lease.generation:
-            raise LeaseFenced(f"Lease {lease_id!r} is not of generation {generation}: select again.")
+            raise LeaseFenced(
+                f"Lease {lease_id!r} is not of generation {generation}: select again."
+            )
         return record
 
     def extend(self, record: Record, expires_at: float) -> Lease:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from routeradmin.engine.eligibility import usable
 from routeradmin.engine.state import CandidateState, StateView
@@ -20,14 +21,24 @@ if TYPE_CHECKING:
     from routeradmin.engine.request import SelectRequest
     from routeradmin.engine.snapshot import Candidate
 
-    # Candidates that passed every rule, their states beside them -> place in that sequence.
-    Selector = Callable[
-        [Sequence[Candidate], Sequence[CandidateState], SelectRequest, float, Random], int
-    ]
-
 CUSTOM_PREFIX = "custom:"
 REDRAWS = 4  # draws that may hit a deployment with nothing free before the scan
 _NOTHING: frozenset[int] = frozenset()
+
+
+class Selector(Protocol):
+    """A custom strategy: sees only candidates that passed every rule, their states beside them."""
+
+    def __call__(
+        self,
+        candidates: Sequence[Candidate],
+        states: Sequence[CandidateState],
+        request: SelectRequest,
+        now: float,
+        rng: Random,
+    ) -> int:
+        """The place of the chosen one in ``candidates``."""
+        ...
 
 
 class Field:
@@ -133,16 +144,12 @@ def _shuffle_by_scan(field: Field) -> int | None:
     taken = set(field.taken())
     left = [[p for p in group if p not in taken] for group in table.groups]
     open_groups = [g for g, places in enumerate(left) if places]
-    total = sum(table.weights[g] for g in open_groups)
-    if not total:
+    ends = list(accumulate(table.weights[g] for g in open_groups))
+    if ends and ends[-1]:
+        group: int | None = open_groups[bisect_right(ends, int(rng.random() * ends[-1]))]
+    else:
         group = _one_of(open_groups, rng)
-        return None if group is None else _one_of(left[group], rng)
-    point = int(rng.random() * total)
-    for group in open_groups:
-        point -= table.weights[group]
-        if point < 0:
-            break
-    return _one_of(left[group], rng)
+    return None if group is None else _one_of(left[group], rng)
 
 
 def _one_of(places: Sequence[int], rng: Random) -> int | None:
