@@ -31,6 +31,7 @@ from routeradmin.catalog.fields import is_ident
 from routeradmin.catalog.table import Table
 
 T = TypeVar("T", bound=Table)
+Form = dict[str, Any]
 
 BINDING_FORMAT = "llm.binding/1"
 DEFAULT_STRATEGY = "simple_shuffle"
@@ -176,14 +177,18 @@ def binding_revision(
     provider: Provider, account: Account, endpoint: Endpoint, model: Model, serving: ServingModel
 ) -> str:
     """SHA-256 over the llm.catalog/1 fields of the five objects that make one call possible."""
+    return _binding(*map(llm_form, (provider, account, endpoint, model, serving)))
+
+
+def _binding(provider: Form, account: Form, endpoint: Form, model: Form, serving: Form) -> str:
     return sha256(
         {
             "format": BINDING_FORMAT,
-            "provider": llm_form(provider),
-            "account": llm_form(account),
-            "endpoint": llm_form(endpoint),
-            "model": llm_form(model),
-            "serving": llm_form(serving),
+            "provider": provider,
+            "account": account,
+            "endpoint": endpoint,
+            "model": model,
+            "serving": serving,
         }
     )
 
@@ -195,14 +200,22 @@ def accounts_of(deployment: ServingModel, endpoint: Endpoint) -> tuple[str, ...]
 
 def bindings(document: Document) -> Iterator[tuple[tuple[str, str], str]]:
     """((serving model id, account id), binding revision) of a valid document."""
-    providers, accounts = by_key(document.providers), by_key(document.accounts)
-    endpoints, models = by_key(document.endpoints), by_key(document.models)
+    endpoints = by_key(document.endpoints)
+    forms = {
+        kind: {key_of(entry): llm_form(entry) for entry in getattr(document, kind)}
+        for kind in ("providers", "accounts", "endpoints", "models")
+    }
     for serving in document.serving_models:
-        endpoint, model = endpoints[serving.endpoint_id], models[serving.model_id]
-        for account_id in accounts_of(serving, endpoint):
-            account = accounts[account_id]
-            provider = providers[account.provider_id]
-            revision = binding_revision(provider, account, endpoint, model, serving)
+        form = llm_form(serving)
+        for account_id in accounts_of(serving, endpoints[serving.endpoint_id]):
+            account = forms["accounts"][account_id]
+            revision = _binding(
+                forms["providers"][account["provider_id"]],
+                account,
+                forms["endpoints"][serving.endpoint_id],
+                forms["models"][serving.model_id],
+                form,
+            )
             yield (serving.id, account_id), revision
 
 

@@ -17,12 +17,14 @@ from routeradmin.catalog.fields import (
     BaseUrl,
     BillingKind,
     Count,
+    Efforts,
     FilePath,
     HeaderName,
     Headers,
     Ident,
     Idents,
     Instant,
+    KeyHeader,
     Name,
     OneOrMore,
     Position,
@@ -84,7 +86,7 @@ class Account(Table):
     auth_kind: AuthKind
     billing_kind: BillingKind
     secret_reference_id: Ident | None = None
-    api_key_header: HeaderName | None = None
+    api_key_header: KeyHeader | None = None
     name: Name | None = None
     admin_state: AdminState = "enabled"
     tags: Tags = ()
@@ -155,7 +157,7 @@ class Capabilities(Table):
     tool_choice: bool | None = None
     temperature: bool | None = None
     top_p: bool | None = None
-    reasoning_efforts: Annotated[tuple[str, ...], Field(strict=False)] | None = None
+    reasoning_efforts: Efforts | None = None
     context_window: Positive | None = None
     max_output_tokens: Positive | None = None
     vision: bool | None = None

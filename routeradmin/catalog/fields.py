@@ -26,6 +26,38 @@ MAX_SECONDS = 10**9
 HEADER_NAME_CHARACTERS = frozenset(
     "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
+REFUSED_KEY_HEADERS = frozenset(
+    {
+        "host",
+        "content-type",
+        "content-length",
+        "content-encoding",
+        "transfer-encoding",
+        "connection",
+        "upgrade",
+        "te",
+        "trailer",
+        "accept",
+        "accept-encoding",
+        "proxy-authorization",
+        "cookie",
+    }
+)
+# What would override the credential, name another client, or end at the next hop.
+REFUSED_EXTRA_HEADERS = REFUSED_KEY_HEADERS | {
+    "authorization",
+    "api-key",
+    "x-api-key",
+    "x-goog-api-key",
+    "set-cookie",
+    "keep-alive",
+    "expect",
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "idempotency-key",
+}
 # Cc control, Cs surrogate, Zl and Zp line and paragraph separators: they break lines and logs.
 REFUSED_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
@@ -123,6 +155,29 @@ def _header_name(text: str) -> str:
     return text.lower()
 
 
+def _key_header(text: str) -> str:
+    text = _header_name(text)
+    if text in REFUSED_KEY_HEADERS:
+        raise refuse("header", "must not be a header that the connection itself uses")
+    return text
+
+
+def _extra_header(text: str) -> str:
+    text = _header_name(text)
+    if text in REFUSED_EXTRA_HEADERS or text.startswith(("proxy-", "sec-")):
+        raise refuse(
+            "header",
+            "must carry no secret and steer no connection: a key belongs to the account",
+        )
+    return text
+
+
+def _effort(text: str) -> str:
+    if not text or len(text.encode(errors="replace")) > MAX_NAME_BYTES or not text.isprintable():
+        raise refuse("effort", "must be 1 to 256 bytes without control characters")
+    return text
+
+
 def _header_value(text: str) -> str:
     if not text.isascii() or not text.isprintable() or len(text) > MAX_TEXT_BYTES:
         raise refuse("header", "must be printable ASCII of at most 4096 bytes")
@@ -178,6 +233,9 @@ Strategy = Annotated[str, AfterValidator(_strategy)]
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
 ProxyUrl = Annotated[str, AfterValidator(_proxy_url)]
 HeaderName = Annotated[str, AfterValidator(_header_name)]
+KeyHeader = Annotated[str, AfterValidator(_key_header)]
+ExtraHeader = Annotated[str, AfterValidator(_extra_header)]
+Effort = Annotated[str, AfterValidator(_effort)]
 HeaderValue = Annotated[str, AfterValidator(_header_value)]
 FilePath = Annotated[str, AfterValidator(_file_path)]
 RequestPath = Annotated[str, AfterValidator(_request_path)]
@@ -192,12 +250,13 @@ SomeSeconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
 Price = Annotated[float, Field(ge=0, le=10**9)]
 
 # A sequence is read from any list; its members stay strict.
+Efforts = Annotated[tuple[Effort, ...], Field(strict=False)]
 Idents = Annotated[tuple[Ident, ...], Field(strict=False)]
 Tags = Annotated[tuple[Name, ...], Field(strict=False)]
 Names = Annotated[tuple[Name, ...], Field(strict=False)]
 TextList = Annotated[tuple[Words, ...], Field(strict=False)]
 OneOrMore = Annotated[tuple[Name, ...], Field(strict=False), BeforeValidator(_one_or_more)]
-Headers = dict[HeaderName, HeaderValue]
+Headers = dict[ExtraHeader, HeaderValue]
 
 AdminState = Literal["enabled", "draining", "disabled"]
 AuthKind = Literal["anonymous", "bearer", "api-key", "subscription-oauth"]
