@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from routeradmin.adapters.simulated import chat, embeddings, messages, responses
 from routeradmin.adapters.simulated.ask import Ask, Frame, Json
@@ -44,7 +45,7 @@ def locate(path: str) -> tuple[str, str | None] | None:
     if not found:
         return None
     if rest == "models" or rest.startswith("models/"):
-        return "models", rest.removeprefix("models").removeprefix("/") or None
+        return "models", unquote(rest.removeprefix("models").removeprefix("/")) or None
     kind = KINDS.get(rest)
     return None if kind is None else (kind, None)
 

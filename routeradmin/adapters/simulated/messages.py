@@ -86,7 +86,7 @@ def _message(ask: Ask, content: list[Json], stop: str | None, output_tokens: int
     return {**body, "usage": figures}
 
 
-def _frame(stage: Stage, name: str, **fields: object) -> Frame:
+def _frame(stage: Stage, name: str, /, **fields: object) -> Frame:
     return Frame(stage, event({"type": name, **fields}, name))
 
 

@@ -140,7 +140,10 @@ class SimulatedProvider:
             return self._refusal(kind, 400, "The body is not a JSON object")
         if call.model is None:
             return self._refusal(kind, 400, "you must provide a model parameter")
-        ask = asking.read(kind, body, serial=self.serial, created_s=int(call.at))
+        try:
+            ask = asking.read(kind, body, serial=self.serial, created_s=int(call.at))
+        except (AttributeError, TypeError) as problem:
+            return self._refusal(kind, 400, f"A field of the body has the wrong type: {problem}")
         return self._scripted(ask, call, secret) or self._normal(ask)
 
     def _normal(self, ask: Ask) -> Reply:

@@ -15,7 +15,7 @@ def frames(ask: Ask) -> list[Frame]:
     """``response.created`` to ``response.completed`` (or ``.incomplete``), numbered from 0."""
     out: list[Frame] = []
 
-    def add(stage: Stage, name: str, **fields: object) -> None:
+    def add(stage: Stage, name: str, /, **fields: object) -> None:
         data = {"type": name, "sequence_number": len(out), **fields}
         out.append(Frame(stage, event(data, name)))
 

@@ -68,6 +68,8 @@ class Wire(asyncio.Protocol):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self.transport.write(BAD_REQUEST)
             self.transport.close()
+        # Not in the parser's callback: there it would take an error of ours for bad HTTP.
+        self._go_on()
 
     def on_message_begin(self) -> None:
         self._url = b""
@@ -91,11 +93,12 @@ class Wire(asyncio.Protocol):
         path, _, query = self._url.decode("latin-1").partition("?")
         method = self._parser.get_method().decode("latin-1")
         request = Request(method, path, query, self._headers, b"".join(self._body))
-        keep = self._parser.should_keep_alive()
-        if self._task is None:
-            self._answer(request, keep)
-        else:
-            self._waiting.append((request, keep))
+        self._waiting.append((request, self._parser.should_keep_alive()))
+
+    def _go_on(self) -> None:
+        """Answer what has been read, unless an answer is still on its way."""
+        while self._waiting and self._task is None and not self.transport.is_closing():
+            self._answer(*self._waiting.popleft())
 
     def _answer(self, request: Request, keep_alive: bool) -> None:
         call, reply = self._provider.receive(request)
@@ -126,8 +129,7 @@ class Wire(asyncio.Protocol):
         self._task = None
         if reply.ending == "done" and not keep_alive:
             self.transport.close()
-        while self._waiting and self._task is None and not self.transport.is_closing():
-            self._answer(*self._waiting.popleft())
+        self._go_on()
 
     async def _write(self, reply: Reply) -> None:
         if reply.wait_s:

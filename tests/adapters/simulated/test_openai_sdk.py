@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
+from struct import unpack
 
 import pytest
 from openai import APIStatusError, AuthenticationError, OpenAI, RateLimitError
@@ -27,6 +29,13 @@ def client(base_url: str) -> Iterator[OpenAI]:
         max_retries=0,
         _strict_response_validation=True,
     ) as client:
+        yield client
+
+
+@pytest.fixture
+def lenient(base_url: str) -> Iterator[OpenAI]:
+    """For the two answers that the client's own strict types are too narrow for."""
+    with OpenAI(base_url=f"{base_url}/v1", api_key="sk-simulated-key", max_retries=0) as client:
         yield client
 
 
@@ -140,9 +149,9 @@ def test_a_structured_answer_fits_its_schema(client: OpenAI) -> None:
     assert answer.choices[0].message.parsed == Trip(city="simulated", days=1)
 
 
-def test_older_completions_work_plain_and_streaming(client: OpenAI) -> None:
-    plain = client.completions.create(model="m", prompt="Once")
-    chunks = list(client.completions.create(model="m", prompt="Once", stream=True))
+def test_older_completions_work_plain_and_streaming(lenient: OpenAI) -> None:
+    plain = lenient.completions.create(model="m", prompt="Once")
+    chunks = list(lenient.completions.create(model="m", prompt="Once", stream=True))
 
     assert "".join(chunk.choices[0].text for chunk in chunks) == plain.choices[0].text
     assert chunks[-1].choices[0].finish_reason == "stop"
@@ -188,15 +197,23 @@ def test_a_response_cut_by_its_token_limit_is_incomplete(client: OpenAI) -> None
 
 @pytest.mark.parametrize("encoding", ["float", "base64"])
 def test_embeddings_are_unit_vectors_that_follow_from_the_text(
-    client: OpenAI, encoding: str
+    lenient: OpenAI, encoding: str
 ) -> None:
-    answer = client.embeddings.create(model="m", input=["a", "b", "a"], dimensions=16)
+    answer = lenient.embeddings.create(
+        model="m", input=["a", "b", "a"], dimensions=16, encoding_format=encoding
+    )
     first, other, again = (entry.embedding for entry in answer.data)
 
     assert first == again != other
-    assert len(first) == 16
-    assert sum(x * x for x in first) == pytest.approx(1.0, abs=1e-5)
-    assert client.embeddings.create(model="m", input="a", encoding_format=encoding).data
+    floats = unpack("<16f", b64decode(first)) if encoding == "base64" else first
+    assert sum(x * x for x in floats) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_client_unpacks_the_vectors_it_asked_for_packed(lenient: OpenAI) -> None:
+    answer = lenient.embeddings.create(model="m", input="a", dimensions=4)
+
+    assert len(answer.data[0].embedding) == 4
+    assert answer.usage.total_tokens == 1
 
 
 def test_models_are_listed_and_found(client: OpenAI) -> None:
