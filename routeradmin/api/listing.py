@@ -168,6 +168,28 @@ def _words(value: Any) -> Iterable[str]:
         yield from (member for member in value if isinstance(member, str))
 
 
+def documented(fields: Sequence[str], key: str = "id") -> list[dict[str, Any]]:
+    """The OpenAPI parameters of a list whose items have these fields."""
+    text = {"type": "string"}
+    return [
+        parameter("cursor", text, "The next_cursor of the page before."),
+        parameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}, "Page size."),
+        parameter("search", text, "Text that any field holds, upper or lower case."),
+        parameter("sort", text, f"A field, descending with '-' before it; {key} by default."),
+        *(parameter(name, text, f"Only items with this {name}.") for name in fields),
+    ]
+
+
+def parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "query",
+        "required": False,
+        "schema": schema,
+        "description": description,
+    }
+
+
 def of_request(
     request: HttpRequest, items: Iterable[Item], fields: Sequence[str], *, key: str = "id"
 ) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from ninja.operation import Operation
 from ninja.schema import NinjaGenerateJsonSchema
 from pydantic import BaseModel
 
-from routeradmin.api import decisions
+from routeradmin.api import dataplane_paths
 from routeradmin.api.access import Needs, Right
 from routeradmin.api.problems import MEDIA_TYPE, ProblemDocument
 
@@ -23,7 +23,8 @@ SECURITY_SCHEMES = {
         "description": "The console's session; writes need X-CSRFToken too.",
     },
 }
-CONDITIONAL = {"PATCH", "PUT", "DELETE"}
+CONDITIONAL = {"patch", "put", "delete"}
+UNCONDITIONAL = {"/api/v1/cooldowns"}
 PREFIX = "#/components/schemas/"
 IF_MATCH = {
     "name": "If-Match",
@@ -51,9 +52,11 @@ class ApiDocument(OpenAPISchema):
     def get_paths(self) -> dict[str, Any]:
         paths: dict[str, Any] = super().get_paths()
         self.refer(ProblemDocument)
-        for path, methods in decisions.paths(self.refer).items():
-            paths[path] = methods
-        return paths
+        for path, methods in paths.items():
+            for method, details in methods.items():
+                if method in CONDITIONAL and path not in UNCONDITIONAL:
+                    require_match(details)
+        return paths | dataplane_paths.paths(self.refer)
 
     def refer(self, model: type[BaseModel]) -> dict[str, str]:
         """The reference to a model's schema, which is added when it is new."""
@@ -84,9 +87,6 @@ class ApiDocument(OpenAPISchema):
             refused.append(422)
         if right in (Right.WRITE, Right.ADMIN) and operation.methods != ["GET"]:
             refused.append(409)
-        if CONDITIONAL & set(operation.methods) and "/cooldowns" not in operation.tags_text:  # type: ignore[attr-defined]
-            refused += [412, 428]
-            details["parameters"].append(IF_MATCH)
         for status in sorted(set(refused)):
             details["responses"].setdefault(status, refusal(status))
         return details
@@ -98,6 +98,12 @@ def right_of(operation: Operation) -> Right:
         if isinstance(needs, Needs):
             return needs.right
     raise LookupError(f"{operation.view_func.__name__} lets everybody in")
+
+
+def require_match(details: dict[str, Any]) -> None:
+    details["parameters"] = [*details["parameters"], IF_MATCH]
+    for status in (412, 428):
+        details["responses"][status] = refusal(status)
 
 
 def refusal(status: int) -> dict[str, Any]:
