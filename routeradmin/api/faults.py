@@ -78,7 +78,9 @@ def on_suspicious(request: HttpRequest, fault: SuspiciousOperation) -> HttpRespo
 
 def on_missing(request: HttpRequest, fault: Any = None) -> HttpResponse:
     return Problem(
-        404, "not_found", f"There is nothing at {request.path[:200]}; see /api/v1/docs for the paths."
+        404,
+        "not_found",
+        f"There is nothing at {request.path[:200]}; see /api/v1/docs for the paths.",
     ).response()
 
 

@@ -74,9 +74,7 @@ class Problem(Exception):
             "status": self.status,
             "detail": self.detail,
             "code": self.code,
-            "errors": [
-                {"pointer": place, "detail": detail} for place, detail in self.errors
-            ],
+            "errors": [{"pointer": place, "detail": detail} for place, detail in self.errors],
             **self.more,
         }
         return HttpResponse(

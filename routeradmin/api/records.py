@@ -49,7 +49,9 @@ class Log:
             parameter("search", text, "Text that one of the item's texts holds."),
             parameter("since", moment, "Not older than this."),
             parameter("until", moment, "Older than this."),
-            parameter("after", number, "Only newer ones than this id, oldest first: for following."),
+            parameter(
+                "after", number, "Only newer ones than this id, oldest first: for following."
+            ),
             *(parameter(name, text, f"Only items with this {name}.") for name in self.texts),
             *(parameter(name, number, f"Only items with this {name}.") for name in self.numbers),
         ]

@@ -16,11 +16,11 @@ import orjson
 
 from routeradmin.adapters.upstream import EndpointSettings, UpstreamCall, UpstreamFailure
 from routeradmin.engine.objects import AdminState, Credential, Deployment, Probe, ProbeMode
-from routeradmin.engine.outcome import AttemptFacts, classify
+from routeradmin.engine.outcome import AttemptFacts, Ending, classify
 from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateKey, Change, Outcome
-from routeradmin.services import calling
+from routeradmin.services import answers, calling
 from routeradmin.services.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -116,15 +116,15 @@ def tiny_request(protocol: str, model: str) -> dict[str, object]:
 
 async def ask(asking: Asking, runtime: Runtime) -> Outcome:
     """Make the request and classify what comes back; failures are outcomes, not exceptions."""
+    protocol = None if asking.probe.mode is ProbeMode.MODELS else asking.deployment.protocol
     try:
-        call = call_for(asking, runtime)
-        async with runtime.upstream.send(call) as answer:
+        async with runtime.upstream.send(call_for(asking, runtime)) as answer:
             body = await answer.read(MOST_ANSWER_BYTES)
-            facts = AttemptFacts.answered(answer.status, dict(answer.headers), body)
+            facts = answers.of_answer(answer.status, answer.headers, body, protocol, runtime.redact)
     except calling.NoSecret:
-        facts = AttemptFacts.failed("unauthorized", "not-sent", "no secret is stored for it")
+        facts = AttemptFacts(Ending.NOT_CONNECTED, message="no secret is at hand for it")
     except UpstreamFailure as failure:
-        facts = AttemptFacts.failed(failure.kind, failure.dispatch, failure.message)
+        facts = answers.of_failure(failure)
     return classify(facts, DEFAULT_POLICY.classify, now=runtime.clock())
 
 
