@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from routeradmin.dataplane import decision, probes
+from routeradmin.dataplane import decision, faults, probes
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import ClientGone, Receive, Scope, Send, answer, request_id
 from routeradmin.services.runtime import Runtime
@@ -38,6 +38,9 @@ class Exchange:
     ) -> None:
         self.answered = True
         await answer(self.send, status, body, ((b"x-request-id", self.request_id), *headers))
+
+    async def refuse(self, problem: ApiError) -> None:
+        await self.reply(problem.status, problem.body(), tuple(problem.headers()))
 
 
 EXACT: dict[str, dict[str, Handler]] = {
@@ -96,7 +99,9 @@ class DataPlane:
                 )
             await handler(exchange)
         except ApiError as problem:
-            await exchange.reply(problem.status, problem.body(), tuple(problem.headers()))
+            await exchange.refuse(problem)
+        except faults.KNOWN as problem:
+            await exchange.refuse(faults.answer_for(problem))
         except ClientGone:
             log.debug("client left before its request was complete")
         except Exception:
@@ -109,4 +114,4 @@ class DataPlane:
                 "Something is wrong in routeradmin itself; its log has the details under request "
                 f"id {exchange.request_id.decode()}.",
             )
-            await exchange.reply(fault.status, fault.body(), tuple(fault.headers()))
+            await exchange.refuse(fault)
