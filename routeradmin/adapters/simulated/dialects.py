@@ -50,6 +50,11 @@ def locate(path: str) -> tuple[str, str | None] | None:
     return None if kind is None else (kind, None)
 
 
+def prefix_of(path: str) -> str:
+    """What stands before ``/v1``, without slashes at its ends."""
+    return path.partition("/v1/")[0].strip("/")
+
+
 def id_header(kind: str, serial: int) -> tuple[str, str]:
     """The vendor's request id, under the name the vendor uses."""
     name = "request-id" if is_anthropic(kind) else "x-request-id"

@@ -89,6 +89,9 @@ def _directed(step: Step, ask: Ask) -> Ask:
             ToolCall(call.name, orjson.dumps(call.arguments).decode()) for call in step.tool_calls
         ]
         ask.finish = "tool"
+    elif step.tool_calls is not None and ask.tool_calls:
+        ask.pieces = answer_pieces(asking.prompt_of(ask.body))
+        ask.tool_calls, ask.finish = [], "stop"
     if step.invalid_utf8 and ask.pieces:
         ask.pieces = [ask.pieces[0] + BROKEN_MARK, *ask.pieces[1:]]
     return ask

@@ -21,12 +21,14 @@ class Playing:
         self.taken = 0
         self.rates = PlayingRates(script.rates) if script.rates else None
 
-    def fits(self, kind: str, model: str, secret: str) -> bool:
+    def fits(self, kind: str, model: str, secret: str, prefix: str) -> bool:
         """Without a kind a script is for every call but those for the model list."""
         wanted = self.script
         if wanted.kind is None and kind == "models":
             return False
         if wanted.kind not in (None, "*", kind):
+            return False
+        if wanted.prefix is not None and wanted.prefix.strip("/") != prefix:
             return False
         if wanted.credential is not None:
             mark = fingerprint(secret)
@@ -44,11 +46,13 @@ class Playing:
         return self.steps[-1 if self.script.repeat == "last" else n % len(self.steps)]
 
     @property
-    def rank(self) -> tuple[int, bool, bool]:
-        """The script that says most about the call comes first: model, credential, kind."""
+    def rank(self) -> tuple[int, bool, bool, bool]:
+        """The script that says most about a call comes first: model, credential, prefix, kind."""
         model = self.script.model
         vague = 2 if model == "*" else int("*" in model)
-        return vague, self.script.credential is None, self.script.kind in (None, "*")
+        wanted = self.script
+        kindless = wanted.kind in (None, "*")
+        return vague, wanted.credential is None, wanted.prefix is None, kindless
 
 
 class PlayingRates:
@@ -101,10 +105,10 @@ class Scripts:
     def clear(self) -> None:
         self._playing = []
 
-    def find(self, kind: str, model: str, secret: str) -> Playing | None:
-        """The most specific script that fits the call."""
+    def find(self, kind: str, model: str, secret: str, prefix: str = "") -> Playing | None:
+        """The most specific script that fits the call; ``prefix`` is what stood before ``/v1``."""
         for playing in self._playing:
-            if playing.fits(kind, model, secret):
+            if playing.fits(kind, model, secret, prefix):
                 return playing
         return None
 

@@ -13,7 +13,7 @@ from routeradmin.adapters.simulated import ask as asking
 from routeradmin.adapters.simulated import control, errors, faults, model_list
 from routeradmin.adapters.simulated.ask import Ask, Json
 from routeradmin.adapters.simulated.calls import SECRET_HEADERS, CallLog, CallRecord, fingerprint
-from routeradmin.adapters.simulated.dialects import DIALECTS, id_header, locate
+from routeradmin.adapters.simulated.dialects import DIALECTS, id_header, locate, prefix_of
 from routeradmin.adapters.simulated.playing import Scripts
 from routeradmin.adapters.simulated.reply import Reply, json_reply, stream_reply
 from routeradmin.adapters.simulated.script import Script
@@ -163,7 +163,7 @@ class SimulatedProvider:
         return self._scripted(ask, call, secret) or json_reply(200, body)
 
     def _scripted(self, ask: Ask, call: CallRecord, secret: str) -> Reply | None:
-        playing = self.scripts.find(ask.kind, ask.model, secret)
+        playing = self.scripts.find(ask.kind, ask.model, secret, prefix_of(call.path))
         if playing is None:
             return None
         rates = playing.rates

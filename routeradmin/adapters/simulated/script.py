@@ -171,16 +171,17 @@ def _without_secret(value: Any) -> Any:
 
 
 class Script(Strict):
-    """Steps and rates for the calls of one model, or of those that a credential or kind narrows."""
+    """Steps and rates for the calls of one model, or of those that the rest narrows."""
 
     model: str = "*"
     credential: Annotated[str | None, BeforeValidator(_without_secret)] = None
+    prefix: str | None = None
     kind: Kind | Literal["*"] | None = None
     steps: list[Step] = []
     repeat: Literal["last", "cycle", "once"] = "last"
     rates: Rates | None = None
 
     @property
-    def match(self) -> tuple[str, str | None, str | None]:
+    def match(self) -> tuple[str | None, ...]:
         """What a later script of the same calls replaces."""
-        return self.model, self.credential, self.kind
+        return self.model, self.credential, self.prefix, self.kind

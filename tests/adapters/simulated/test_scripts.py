@@ -65,6 +65,14 @@ def test_a_script_for_a_kind_touches_no_other(raw: Raw) -> None:
     assert raw.chat().status == 200
 
 
+def test_one_of_several_providers_in_one_process_can_fail(raw: Raw) -> None:
+    raw.script({"status": 500}, prefix="/lab-a")
+
+    paths = [f"/{lab}/v1/chat/completions" for lab in ("lab-a", "lab-b")]
+    assert [raw.call("POST", path, HELLO).status for path in paths] == [500, 200]
+    assert raw.chat().status == 200
+
+
 def test_the_model_list_fails_only_when_it_is_named(raw: Raw) -> None:
     raw.script({"status": 500})
     assert raw.call("GET", "/v1/models").status == 200

@@ -177,6 +177,17 @@ def test_the_answer_can_be_written_word_by_word_or_by_length(raw: Raw) -> None:
     assert filtered["choices"][0]["finish_reason"] == "content_filter"
 
 
+def test_a_model_can_ignore_that_a_tool_was_forced(raw: Raw) -> None:
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    raw.script({"tool_calls": False})
+
+    choice = raw.chat(tools=tools, tool_choice="required").json["choices"][0]
+
+    assert choice["finish_reason"] == "stop"
+    assert choice["message"]["content"]
+    assert "tool_calls" not in choice["message"]
+
+
 def test_usage_can_be_changed_or_left_out(raw: Raw) -> None:
     raw.script({"usage": {"prompt_tokens": 1000}}, {"usage": None})
 
