@@ -23,7 +23,7 @@ from routeradmin.console.ws_urls import websocket_urlpatterns  # noqa: E402
 from routeradmin.dataplane.app import DataPlane, claims  # noqa: E402
 from routeradmin.dataplane.http import Receive, Scope, Send  # noqa: E402
 from routeradmin.services import runtime as runtimes  # noqa: E402
-from routeradmin.worker.jobs import JOBS  # noqa: E402
+from routeradmin.worker.jobs import jobs  # noqa: E402
 from routeradmin.worker.loop import Worker  # noqa: E402
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Application:
         async with self._starting:
             if self._worker is None:
                 runtime = await runtimes.start()
-                self._worker = Worker(runtime, JOBS)
+                self._worker = Worker(runtime, jobs())
                 self._worker.start()
 
     async def stop(self) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from routeradmin.services import journal_writing, probing, retention, upkeep
+from routeradmin.services import journal_writing, retention, upkeep
+from routeradmin.services.probing import Prober
 from routeradmin.services.runtime import Runtime
 from routeradmin.worker.loop import Job
-
-_prober = probing.Prober()
 
 
 async def expire_leases(runtime: Runtime) -> None:
@@ -14,12 +13,15 @@ async def expire_leases(runtime: Runtime) -> None:
     runtime.store.expire(runtime.clock())
 
 
-JOBS = (
-    Job("expire leases", 0.25, expire_leases),
-    # A kill may lose at most the last 250 ms of state changes: half for waiting, half for writing.
-    Job("write journal", 0.1, journal_writing.flush),
-    Job("probe", 0.5, _prober.tick),
-    Job("note key use", 15.0, upkeep.note_key_use),
-    Job("look at outside secrets", 5.0, upkeep.refresh_secrets),
-    Job("delete old records", 600.0, retention.retain, limit_s=300.0),
-)
+def jobs() -> tuple[Job, ...]:
+    """The table, with state of its own for those jobs that keep some."""
+    prober = Prober()
+    return (
+        Job("expire leases", 0.25, expire_leases),
+        # A kill may lose at most the last 250 ms of changes: half for waiting, half for writing.
+        Job("write journal", 0.1, journal_writing.flush),
+        Job("probe", 0.5, prober.tick, close=prober.stop),
+        Job("note key use", 15.0, upkeep.note_key_use),
+        Job("look at outside secrets", 5.0, upkeep.refresh_secrets),
+        Job("delete old records", 600.0, retention.retain, limit_s=300.0),
+    )

@@ -21,12 +21,14 @@ LONGEST_PAUSE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``run`` is awaited every ``interval_s`` seconds and cut off after ``limit_s``."""
+    """``run`` is awaited every ``interval_s`` seconds and cut off after ``limit_s``; ``close``
+    ends what it started."""
 
     name: str
     interval_s: float
     run: Callable[[Runtime], Awaitable[None]]
     limit_s: float = 30.0
+    close: Callable[[], Awaitable[None]] | None = None
 
 
 class Worker:
@@ -49,6 +51,9 @@ class Worker:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for job in self._jobs:
+            if job.close is not None:
+                await job.close()
 
     async def _repeat(self, job: Job, standing: JobStanding) -> None:
         while not self._stopping.is_set():
