@@ -42,7 +42,7 @@ class Diff:
         return bool(self.added or self.removed or self.changed)
 
     def as_json(self) -> dict[str, Any]:
-        """``{"added": [{"kind", "id"}], "removed": [...], "changed": [{..., "fields": {...}}]}``."""
+        """Lists of ``{"kind", "id"}``; a changed one has ``fields: {name: {before, after}}``."""
         return {
             "added": [_named(entry) for entry in self.added],
             "removed": [_named(entry) for entry in self.removed],
