@@ -362,6 +362,24 @@ def test_the_fourth_of_five_deployments_is_named_with_its_field() -> None:
     assert list(errors(values)) == ["/serving_models/3/model_id"]
 
 
+def test_problems_of_a_merged_catalog_are_placed_in_the_file_that_was_merged() -> None:
+    merged = document(
+        changed(small(), serving_models__3__model_id="gone", routes__2__policy_id="gone")
+    )
+    file = document(
+        {"format": "routeradmin.catalog/1", "serving_models": [small()["serving_models"][3]]}
+    )
+    found = validate.as_in_file(validate.problems(merged), merged, file)
+
+    assert [one.pointer for one in found] == ["/serving_models/0/model_id", ""]
+    assert found[1].detail == "routes w: gone is not declared"
+
+
+def test_a_file_that_declares_an_id_twice_is_told_before_it_is_merged() -> None:
+    file = document(changed(small(), models__2={"id": "m", "upstream_name": "z"}))
+    assert [one.pointer for one in validate.duplicates(file)] == ["/models/2/id"]
+
+
 def test_base_urls_are_judged_by_the_guard_that_is_passed_in() -> None:
     def guard(url: str) -> None:
         if "169.254" in url or "metadata" in url:
