@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from routeradmin.adapters.address_ranges import kind_of
 from routeradmin.adapters.addresses import AddressRefused, check_address, check_proxy, check_url
 from routeradmin.adapters.guard import ConnectionRefusedByPolicy, GuardedResolver
-from routeradmin.adapters.web_url import UrlRefused
+from routeradmin.web_url import UrlRefused
 
 METADATA = IPv4Address("169.254.169.254")
 
