@@ -1,10 +1,18 @@
-"""The compiled, immutable catalog of one revision: the only thing the hot path reads."""
+"""The compiled, immutable catalog of one revision: the only thing the hot path reads.
+
+Caches inside (tables per requirement, routes derived from patterns) never change an answer; they
+are bounded, live and die with the snapshot.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from routeradmin.engine import eligibility
 from routeradmin.engine.objects import (
     AdminState,
     Credential,
@@ -15,29 +23,105 @@ from routeradmin.engine.objects import (
 )
 from routeradmin.engine.policy import DEFAULT_POLICY, Policy
 from routeradmin.engine.state import CandidateKey
+from routeradmin.engine.tables import Table
+
+if TYPE_CHECKING:
+    from routeradmin.engine.request import SelectRequest
+    from routeradmin.engine.strategies import Selector
+
+TABLES_PER_TIER = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A (deployment, credential) pair inside a route's tier: the unit of selection."""
+    """A (deployment, credential) pair inside a route's tier: the unit of selection.
+
+    The fields after ``secret_missing`` repeat the deployment's, for the hot path. ``shut``: a
+    limit is 0, so that it admits nothing.
+    """
 
     key: CandidateKey
     target: Target
     credential: Credential
     upstream_name: str
     binding_revision: str
+    tier: int = 0
+    route_admin_state: AdminState = AdminState.ENABLED
+    secret_missing: bool = False
+    deployment: Deployment = field(init=False, repr=False)
+    max_parallel: int | None = field(init=False, repr=False)
+    rpm_limit: int | None = field(init=False, repr=False)
+    tpm_limit: int | None = field(init=False, repr=False)
+    shut: bool = field(init=False, repr=False)
 
-    @property
-    def deployment(self) -> Deployment:
-        return self.target.deployment
+    def __post_init__(self) -> None:
+        deployment = self.target.deployment
+        limits = (deployment.max_parallel_requests, deployment.rpm_limit, deployment.tpm_limit)
+        names = ("max_parallel", "rpm_limit", "tpm_limit")
+        for name, limit in zip(names, limits, strict=True):
+            object.__setattr__(self, name, limit)
+        object.__setattr__(self, "deployment", deployment)
+        object.__setattr__(self, "shut", 0 in limits)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Tier:
-    """Candidates that share a position, in candidate order (target id, then credential id)."""
+    """Candidates that share a position, in candidate order (target id, then credential id).
 
-    index: int
-    candidates: tuple[Candidate, ...]
+    ``cursor`` names the round-robin cursor of the resolved route and this tier.
+    """
+
+    def __init__(self, index: int, candidates: Sequence[Candidate], cursor: str) -> None:
+        self.index = index
+        self.candidates = tuple(candidates)
+        self.cursor = cursor
+        self._tables: dict[object, Table] = {}
+        declared = [c.deployment.capabilities for c in self.candidates]
+        caps = {can.max_output_tokens for can in declared if can.max_output_tokens is not None}
+        bounded = [
+            (can.context_window, can.max_output_tokens or 0)
+            for can in declared
+            if can.context_window is not None
+        ]
+        self._caps = sorted(caps)
+        self._windows = sorted({window for window, _ in bounded})
+        self._rooms = sorted({window - cap for window, cap in bounded})
+
+    def table(self, request: SelectRequest) -> Table:
+        """The candidates that no static or administrative rule rejects.
+
+        Requests that need the same share one table: of the token figures only counts how many
+        of the tier's thresholds they pass. ``exclude`` and route rules are not applied here.
+        """
+        if request.opaque:
+            return self._build(request)
+        output, tokens = request.max_output_tokens, request.input_tokens
+        over = -1 if output is None else bisect_left(self._caps, output)
+        if tokens is None:
+            wide = -1
+        elif output is None:
+            wide = bisect_left(self._rooms, tokens)
+        else:
+            wide = bisect_left(self._windows, tokens + output)
+        signature = (request.shape, over, wide)
+        table = self._tables.get(signature)
+        if table is None:
+            table = self._build(request)
+            if len(self._tables) >= TABLES_PER_TIER:
+                self._tables.pop(next(iter(self._tables)), None)
+            self._tables[signature] = table
+        return table
+
+    def _build(self, request: SelectRequest) -> Table:
+        # Whether a drain's time is over only changes the reason's word, so time plays no part.
+        def left(candidate: Candidate) -> bool:
+            return not (
+                candidate.shut
+                or any(eligibility.static(candidate, request))
+                or eligibility.admin_state(candidate, 0.0) is not AdminState.ENABLED
+                or (request.needs_secret and candidate.secret_missing)
+            )
+
+        return Table([c for c in self.candidates if left(c)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +142,12 @@ class Route:
     admin_state: AdminState = AdminState.ENABLED
     tags: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+    selector: Selector | None = None  # the callable of a ``custom:<name>`` strategy
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All candidates in tier order, the preview ones left out."""
+        return tuple(c for tier in self.tiers for c in tier.candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +159,27 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """One revision, whole. ``config_digest`` is the canonical document's SHA-256."""
+    """One revision, whole. ``config_digest`` is the canonical document's SHA-256.
+
+    Names are in NFC and trimmed. ``names`` maps an exact route alias or alias name to the route;
+    ``forwards`` an alias name to the name behind it that only a pattern answers to; ``direct`` a
+    ``provider:model`` to its deployments. ``bindings``: (deployment, credential) to revision.
+    """
 
     revision: int
     config_digest: str
     routes: Mapping[str, Route] = field(default_factory=dict)  # by id
-    names: Mapping[str, str] = field(default_factory=dict)  # exact alias or alias name -> route id
+    names: Mapping[str, str] = field(default_factory=dict)
     patterns: Sequence[tuple[str, str]] = ()  # (alias with one *, route id), longest literal first
+    forwards: Mapping[str, str] = field(default_factory=dict)
+    direct: Mapping[str, tuple[Deployment, ...]] = field(default_factory=dict)
     deployments: Mapping[str, Deployment] = field(default_factory=dict)
     policies: Mapping[str, Policy] = field(default_factory=dict)
     defaults: Defaults = field(default_factory=Defaults)
     bindings: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    missing_secrets: frozenset[str] = frozenset()  # credential ids without a secret at hand
+    selectors: Mapping[str, Selector] = field(default_factory=dict)
+    derived: OrderedDict[tuple[str, str], Route] = field(default_factory=OrderedDict, repr=False)
 
 
 EMPTY = Snapshot(revision=0, config_digest="")

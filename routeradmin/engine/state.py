@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from routeradmin.engine.policy import Policy
     from routeradmin.engine.snapshot import Candidate, Snapshot
+    from routeradmin.engine.tables import Table
 
 
 class CandidateKey(NamedTuple):
@@ -119,12 +120,17 @@ class CandidateState:
     transient_level: int = 0
     cooldown: Cooldown | None = None
     cooldown_until: float = 0.0  # == cooldown.until, 0.0 without one: the hot path reads this
+    rate_limited_until: float = 0.0  # end of the open window of this class: no step up inside it
+    transient_until: float = 0.0
+    marked_at: float = 0.0  # newest cooldown or needs-attention: only later requests can lift it
     last_error: LastError | None = None
     secret_version: int = 0
+    # False only while the store has proven that nothing can refuse this candidate (no cooldown
+    # runs, healthy, below every limit); choosing then skips the checks. See ``accounting.clear``.
+    suspect: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(NamedTuple):
     """One reserved slot. ``window`` and ``held_tokens`` say what tpm was charged and where."""
 
     id: str
@@ -141,8 +147,7 @@ class Lease:
     policy_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """What a reservation asks for. ``cursor`` names the round-robin cursor to advance, if any."""
 
     candidate: Candidate
@@ -230,6 +235,14 @@ class StateView(Protocol):
 
     def of(self, candidate: Candidate) -> CandidateState:
         """The candidate's state; one never seen before starts healthy and idle."""
+        ...
+
+    def row(self, table: Table) -> Sequence[CandidateState]:
+        """The states of the table's candidates, in its order."""
+        ...
+
+    def suspects(self, table: Table) -> Sequence[int] | None:
+        """Where in the table ``suspect`` states are, in any order; None: look at every state."""
         ...
 
     def cursor(self, name: str) -> int:

@@ -1,0 +1,130 @@
+"""Candidate states of this process: by key, and in rows beside the snapshot's tables."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+
+from routeradmin.engine.accounting import suspicious
+from routeradmin.engine.objects import Deployment
+from routeradmin.engine.snapshot import Candidate, Snapshot
+from routeradmin.engine.state import CandidateKey, CandidateState
+from routeradmin.engine.tables import Table
+
+MATCHED_KEPT = 4096  # states of names that patterns took; the least recently used goes first
+ROWS_KEPT = 4096
+
+
+class LocalStates:
+    """States are made when first asked for, keep their identity, and leave with their key.
+
+    Keeps ``CandidateState.suspect`` true to its word: ``review`` after every change of a state.
+    """
+
+    def __init__(self) -> None:
+        self._plain: dict[CandidateKey, CandidateState] = {}
+        self._matched: OrderedDict[CandidateKey, CandidateState] = OrderedDict()
+        self._rows: dict[Table, list[CandidateState]] = {}
+        self._suspects: dict[CandidateKey, CandidateState] = {}
+        self._deployments: dict[str, Deployment] = {}
+        self._secret_versions: dict[str, int] = {}
+
+    def __iter__(self) -> Iterator[CandidateState]:
+        return iter([*self._plain.values(), *self._matched.values()])
+
+    def of(self, candidate: Candidate) -> CandidateState:
+        key = candidate.key
+        state = self._plain.get(key)
+        if state is not None:
+            return state
+        return self.at(key, candidate.credential.secret_version)
+
+    def get(self, key: CandidateKey) -> CandidateState | None:
+        return self._matched.get(key) if key.matched else self._plain.get(key)
+
+    def at(self, key: CandidateKey, secret_version: int | None = None) -> CandidateState:
+        """The state of a key; one never seen before starts healthy and idle."""
+        state = self.get(key)
+        if state is None:
+            if secret_version is None:
+                secret_version = self._secret_versions.get(key.credential, 0)
+            state = CandidateState(key, secret_version=secret_version)
+            (self._matched if key.matched else self._plain)[key] = state
+            self.review(state, 0.0)
+            if key.matched:
+                self._forget_least_recent(key)
+        elif key.matched:
+            self._matched.move_to_end(key)
+        return state
+
+    def row(self, table: Table) -> Sequence[CandidateState]:
+        row = self._rows.get(table)
+        if row is None:
+            row = [self.of(candidate) for candidate in table.candidates]
+            # States of matched names come and go: their rows are made anew each time.
+            if not any(candidate.key.matched for candidate in table.candidates):
+                if len(self._rows) >= ROWS_KEPT:
+                    self._rows.pop(next(iter(self._rows)), None)
+                self._rows[table] = row
+        return row
+
+    def suspects(self, table: Table) -> Sequence[int]:
+        suspects = self._suspects
+        if not suspects:
+            return ()
+        if len(suspects) * 4 > len(table.candidates):
+            return [place for place, state in enumerate(self.row(table)) if state.suspect]
+        index = table.index
+        return [index[key] for key in suspects if key in index]
+
+    def review(self, state: CandidateState, now: float) -> None:
+        """Settle whether anything could refuse this candidate."""
+        deployment = self._deployments.get(state.key.deployment)
+        suspect = deployment is None or suspicious(deployment, state, now)
+        if suspect is not state.suspect or suspect:
+            self._mark(state, suspect)
+
+    def _mark(self, state: CandidateState, suspect: bool) -> None:
+        state.suspect = suspect
+        if not suspect:
+            self._suspects.pop(state.key, None)
+        elif self.get(state.key) is state:
+            self._suspects[state.key] = state
+
+    def suspected(self) -> list[CandidateState]:
+        return list(self._suspects.values())
+
+    def bind(self, snapshot: Snapshot, now: float) -> list[CandidateState]:
+        """Keep what the snapshot still names; returns the states whose secret was replaced."""
+        self._deployments = dict(snapshot.deployments)
+        versions: dict[CandidateKey, int] = {
+            CandidateKey(deployment.id, credential.id): credential.secret_version
+            for deployment in snapshot.deployments.values()
+            for credential in deployment.credentials
+        }
+        self._secret_versions = {key.credential: version for key, version in versions.items()}
+        self._rows.clear()
+        rotated = []
+        for group in (self._plain, self._matched):
+            for key, state in list(group.items()):
+                version = versions.get(CandidateKey(key.deployment, key.credential))
+                if version is None:
+                    del group[key]
+                    self._suspects.pop(key, None)
+                    continue
+                if version != state.secret_version:
+                    rotated.append(state)
+                self.review(state, now)
+        return rotated
+
+    def secret_version(self, key: CandidateKey) -> int:
+        return self._secret_versions.get(key.credential, 0)
+
+    def _forget_least_recent(self, newest: CandidateKey) -> None:
+        over = len(self._matched) - MATCHED_KEPT
+        if over <= 0:
+            return
+        idle = (key for key, state in self._matched.items() if not state.active and key != newest)
+        for key in [key for key, _ in zip(idle, range(over), strict=False)]:
+            del self._matched[key]
+            self._suspects.pop(key, None)

@@ -1,0 +1,299 @@
+"""Runtime state of one process, in memory: the embedded default.
+
+Guarantee: every change is one atomic step, whichever thread makes it (a lock is held; no method
+waits for anything). Reads take no lock and may come from any thread; the loop's own reads always
+see its own changes. Listeners are called on the thread that made the change, after it is visible.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from threading import RLock
+from typing import Any
+
+from routeradmin.adapters.local_states import LocalStates
+from routeradmin.engine import accounting, durable, health
+from routeradmin.engine.eligibility import usable
+from routeradmin.engine.leases import LeaseBook, Record
+from routeradmin.engine.policy import Policy
+from routeradmin.engine.snapshot import Snapshot
+from routeradmin.engine.state import (
+    CandidateKey,
+    CandidateState,
+    Change,
+    Grant,
+    Lease,
+    LeaseFenced,
+    Listener,
+    Outcome,
+    ReportState,
+    Settlement,
+)
+from routeradmin.engine.windows import roll, window
+
+TURN_KEPT_S = 3600.0
+TURNS_KEPT = 100_000
+REVIEW_EVERY_S = 0.2
+CURSORS_KEPT = 16_384
+
+
+class MemoryStore:
+    """A StateStore whose async methods never suspend."""
+
+    def __init__(self, epoch: str | None = None) -> None:
+        self.epoch = epoch or secrets.token_hex(8)
+        self._seq = 0
+        self._lock = RLock()
+        self._local = LocalStates()
+        self._book = LeaseBook()
+        self._cursors: dict[str, int] = {}
+        self._turns: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
+        self._listeners: list[Listener] = []
+        self._issued = 0
+        self._latest = 0.0  # the newest ``now`` seen: bind has none of its own
+        self._next_review = 0.0
+        self.of = self._local.of
+        self.row = self._local.row
+        self.suspects = self._local.suspects
+        # Lease ids must not be guessable from one another's count alone.
+        self._prefix = secrets.token_hex(8)
+
+    @property
+    def seq(self) -> int:
+        return self._seq
+
+    def cursor(self, name: str) -> int:
+        return self._cursors.get(name, 0)
+
+    def states(self) -> Iterable[CandidateState]:
+        return list(self._local)
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def bind(self, snapshot: Snapshot) -> None:
+        changes: list[Change] = []
+        with self._lock:
+            now = self._latest
+            for state in self._local.bind(snapshot, now):
+                version = self._local.secret_version(state.key)
+                change = health.renew_secret(state, version, now)
+                self._local.review(state, now)
+                changes += [] if change is None else [change]
+            self._seq += 1
+        self._tell(changes)
+
+    def expire(self, now: float) -> Sequence[Lease]:
+        """Give back leases whose time is over; now and then, write down cooldowns that ended."""
+        if now < self._book.next_end and now < self._next_review:
+            return ()
+        with self._lock:
+            over = self._give_back_due(now)
+            changes = self._review_suspects(now)
+        self._tell(changes)
+        return over
+
+    def _give_back_due(self, now: float) -> list[Lease]:
+        self._latest = max(self._latest, now)
+        due = self._book.due(now)
+        for record in due:
+            self._book.close(record, ReportState.EXPIRED, now)
+            self._free(record, now)
+        return [record.lease for record in due]
+
+    def _review_suspects(self, now: float) -> list[Change]:
+        if now < self._next_review:
+            return []
+        self._next_review = now + REVIEW_EVERY_S
+        changes: list[Change] = []
+        for state in self._local.suspected():
+            roll(state, now)
+            changes += health.settle_elapsed(state, now)
+            self._local.review(state, now)
+        self._seq += bool(changes)
+        return changes
+
+    def _free(self, record: Record, now: float) -> None:
+        accounting.free_slot(record.state)
+        self._local.review(record.state, now)
+        self._seq += 1
+
+    async def reserve(self, grant: Grant, now: float) -> Lease | None:
+        candidate, tokens = grant.candidate, grant.held_tokens
+        with self._lock:
+            if now >= self._book.next_end:
+                self._give_back_due(now)
+            state = self._local.of(candidate)
+            current = window(now)
+            if not usable(candidate, state, tokens, now, current, True):
+                return None
+            accounting.take(state, tokens, now)
+            self._issued += 1
+            lease = Lease(
+                f"{self._prefix}{self._issued:x}",
+                candidate.key,
+                self._issued,
+                grant.owner,
+                now,
+                now + grant.ttl_s,
+                tokens,
+                current,
+                candidate.credential.secret_version,
+                grant.route_id,
+                grant.turn_id,
+                grant.policy_id,
+            )
+            self._book.add(lease, state)
+            self._local.review(state, now)
+            if grant.cursor is not None:
+                self._advance(grant.cursor)
+            self._seq += 1
+        return lease
+
+    def _advance(self, name: str) -> None:
+        cursors = self._cursors
+        if name not in cursors and len(cursors) >= CURSORS_KEPT:
+            del cursors[next(iter(cursors))]
+        cursors[name] = cursors.get(name, 0) + 1
+
+    async def renew(
+        self, lease_id: str, ttl_s: float, now: float, generation: int | None = None
+    ) -> Lease:
+        with self._lock:
+            self._give_back_due(now)
+            record = self._book.find(lease_id, generation)
+            if record.phase is not ReportState.OPEN:
+                raise LeaseFenced(f"Lease {lease_id!r} is over: select again.")
+            return self._book.extend(record, now + ttl_s)
+
+    async def release(self, lease_id: str, now: float, generation: int | None = None) -> bool:
+        with self._lock:
+            self._give_back_due(now)
+            record = self._book.find(lease_id, generation)
+            if record.phase is ReportState.EXPIRED:
+                raise LeaseFenced(f"Lease {lease_id!r} is over: its slot was given back.")
+            if record.phase is not ReportState.OPEN:
+                return False
+            self._book.close(record, ReportState.RELEASED, now)
+            accounting.settle_tokens(record.state, record.lease, 0)
+            self._free(record, now)
+            return True
+
+    async def settle(
+        self,
+        lease_id: str,
+        outcome: Outcome,
+        policy: Policy,
+        now: float,
+        generation: int | None = None,
+    ) -> Settlement:
+        with self._lock:
+            self._give_back_due(now)
+            record = self._book.find(lease_id, generation)
+            phase, state = record.phase, record.state
+            if phase in (ReportState.REPEATED, ReportState.RELEASED):
+                return Settlement(phase, record.lease, state.cooldown, (), record.answer)
+            if phase is ReportState.OPEN:
+                self._book.close(record, ReportState.REPEATED, now)
+                accounting.free_slot(state)
+            record.phase = ReportState.REPEATED
+            changes = self._judge(record, outcome, policy, now)
+            self._local.review(state, now)
+            self._seq += 1
+            settlement = Settlement(phase, record.lease, state.cooldown, changes)
+        self._tell(changes)
+        return settlement
+
+    def _judge(
+        self, record: Record, outcome: Outcome, policy: Policy, now: float
+    ) -> tuple[Change, ...]:
+        lease, state = record.lease, record.state
+        used = accounting.tokens_used(outcome, lease.held_tokens)
+        accounting.settle_tokens(state, lease, used)
+        # The key left the catalog, or its secret was rotated: nobody's health is at stake.
+        if self._local.get(lease.key) is not state or lease.secret_version != state.secret_version:
+            return ()
+        if outcome.failure is not None:
+            return health.failed(state, outcome, policy, now)
+        accounting.sample(state, outcome)
+        return health.succeeded(state, outcome, policy, lease.granted_at, now)
+
+    async def keep_answer(self, lease_id: str, answer: dict[str, Any], now: float) -> None:
+        with self._lock:
+            record = self._book.find(lease_id)
+            if record.answer is None:
+                record.answer = answer
+
+    async def lease(self, lease_id: str) -> Lease:
+        return self._book.find(lease_id).lease
+
+    async def set_cooldown(
+        self, key: CandidateKey, seconds: float, set_by: str, message: str, now: float
+    ) -> Change:
+        with self._lock:
+            state = self._local.at(key)
+            change = health.set_manual(state, seconds, set_by, message, now)
+            self._changed(state, now)
+        self._tell([change])
+        return change
+
+    async def clear(self, key: CandidateKey, set_by: str, now: float) -> Change | None:
+        with self._lock:
+            state = self._local.at(key)
+            change = health.clear(state, set_by, now)
+            self._changed(state, now)
+        self._tell([] if change is None else [change])
+        return change
+
+    async def probed(
+        self,
+        key: CandidateKey,
+        ok: bool,
+        threshold: int,
+        policy: Policy,
+        outcome: Outcome,
+        now: float,
+    ) -> Sequence[Change]:
+        with self._lock:
+            state = self._local.at(key)
+            changes = health.probed(state, ok, threshold, policy, outcome, now)
+            self._changed(state, now)
+        self._tell(changes)
+        return changes
+
+    def _changed(self, state: CandidateState, now: float) -> None:
+        self._latest = max(self._latest, now)
+        self._local.review(state, now)
+        self._seq += 1
+
+    async def load_turn(self, turn_id: str, now: float) -> dict[str, Any] | None:
+        saved_at, turn = self._turns.get(turn_id, (0.0, None))
+        return turn if now - saved_at < TURN_KEPT_S else None
+
+    async def save_turn(self, turn_id: str, turn: dict[str, Any], now: float) -> None:
+        """The store keeps the object itself: a caller that changes it saves it again."""
+        with self._lock:
+            turns = self._turns
+            turns[turn_id] = (now, turn)
+            turns.move_to_end(turn_id)
+            while len(turns) > TURNS_KEPT or next(iter(turns.values()))[0] < now - TURN_KEPT_S:
+                turns.popitem(last=False)
+
+    def export(self, now: float) -> Sequence[dict[str, Any]]:
+        with self._lock:
+            records = [durable.record(state) for state in self._local]
+        return [record for record in records if record is not None]
+
+    def restore(self, records: Iterable[dict[str, Any]], now: float) -> None:
+        with self._lock:
+            for kept in records:
+                state = self._local.at(durable.key_of(kept))
+                durable.restore(state, kept, now)
+                self._changed(state, now)
+
+    def _tell(self, changes: Sequence[Change]) -> None:
+        if changes:
+            for listener in self._listeners:
+                listener(changes)

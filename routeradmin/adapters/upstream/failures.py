@@ -1,0 +1,127 @@
+"""Every way in which a call can fail, as one exception with evidence of how far it got.
+
+Messages are made here and never quote the library's: those repeat URLs and header values.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ssl
+from typing import Literal
+
+import aiohttp
+
+from routeradmin.adapters.guard import ConnectionRefusedByPolicy
+
+FailureKind = Literal[
+    "connect",
+    "dns",
+    "tls",
+    "timeout-connect",
+    "timeout-header",
+    "timeout-idle",
+    "timeout-total",
+    "reset",
+    "protocol",
+    "refused-address",
+    "too-large",
+]
+Dispatch = Literal["not-sent", "unknown", "accepted"]
+
+# What goes wrong with certificates in practice, by OpenSSL's verification code.
+_CERTIFICATE_FAULTS = {
+    9: "not valid yet",
+    10: "expired",
+    18: "self-signed",
+    19: "signed by an unknown self-signed authority",
+    20: "signed by an unknown authority",
+    21: "signed by an unknown authority",
+    62: "for another host name",
+    64: "for another address",
+}
+
+
+class UpstreamFailure(Exception):
+    """A call without a whole answer. `message` holds no URL, secret or header value.
+
+    `dispatch`: `not-sent` (the request never left), `unknown` (it may have been acted on),
+    `accepted` (an answer had begun).
+    """
+
+    def __init__(self, kind: FailureKind, dispatch: Dispatch, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.dispatch = dispatch
+        self.message = message
+
+
+def failure_of(problem: Exception, dispatch: Dispatch, *, head_expired: bool) -> UpstreamFailure:
+    """The failure for an exception that aiohttp raised."""
+    kind, message = _before_sending(problem) if dispatch == "not-sent" else _after(problem)
+    if head_expired:
+        kind, message = "timeout-header", "the upstream did not answer in time"
+    return UpstreamFailure(kind, dispatch, message)
+
+
+def _before_sending(problem: Exception) -> tuple[FailureKind, str]:
+    match problem:
+        case aiohttp.ConnectionTimeoutError():
+            return "timeout-connect", "the connection was not made in time"
+        case aiohttp.ClientConnectorCertificateError():
+            return "tls", f"the upstream's certificate is {_certificate_fault(problem)}"
+        case aiohttp.ClientSSLError():
+            return "tls", f"no TLS connection: {_ssl_reason(problem)}"
+        case aiohttp.ClientConnectorError(os_error=ConnectionRefusedByPolicy() as refused):
+            return "refused-address", str(refused.__cause__)
+        case aiohttp.ClientConnectorDNSError():
+            return "dns", "the upstream's host name was not found"
+        case aiohttp.ClientProxyConnectionError(os_error=error):
+            return "connect", f"no connection to the proxy: {_errno_text(error)}"
+        case aiohttp.ClientHttpProxyError(status=status):
+            return "connect", f"the proxy refused the connection with status {status}"
+        case TimeoutError():  # an OSError too
+            return "timeout-total", "the total time was over before the request was sent"
+        case OSError():
+            return "connect", f"no connection: {_errno_text(problem)}"
+        case aiohttp.ClientConnectionError():
+            return "connect", "the connection was closed before the request was sent"
+    return "protocol", "the request cannot be sent: its URL, headers or proxy are malformed"
+
+
+def _after(problem: Exception) -> tuple[FailureKind, str]:
+    match problem:
+        case aiohttp.SocketTimeoutError():
+            return "timeout-idle", "the upstream fell silent in the middle of its answer"
+        case asyncio.TimeoutError():
+            return "timeout-total", "the answer was not complete in the total time"
+        case aiohttp.ClientPayloadError() if _is_malformed(problem):
+            return "protocol", "the body of the answer is not encoded as its headers say"
+        case aiohttp.ClientPayloadError():
+            return "reset", "the upstream closed the connection before the answer was complete"
+        case aiohttp.ServerDisconnectedError():
+            return "reset", "the upstream closed the connection without an answer"
+        case OSError():
+            return "reset", f"the connection broke: {_errno_text(problem)}"
+        case aiohttp.ClientConnectionError():
+            return "reset", "the connection was closed"
+    return "protocol", "the upstream's answer is not HTTP"
+
+
+def _is_malformed(problem: Exception) -> bool:
+    return isinstance(problem.__cause__, aiohttp.http_exceptions.ContentEncodingError)
+
+
+def _certificate_fault(problem: aiohttp.ClientConnectorCertificateError) -> str:
+    error = problem.certificate_error
+    code = error.verify_code if isinstance(error, ssl.SSLCertVerificationError) else 0
+    return _CERTIFICATE_FAULTS.get(code, f"not accepted (code {code})")
+
+
+def _ssl_reason(problem: aiohttp.ClientSSLError) -> str:
+    reason = getattr(problem.os_error, "reason", None)
+    return str(reason or "the handshake failed").lower().replace("_", " ")
+
+
+def _errno_text(error: OSError) -> str:
+    return errno.errorcode.get(error.errno or 0, "no answer")

@@ -1,0 +1,137 @@
+"""Who calls, and what they may: an API key's scopes or a session's role."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.http import HttpRequest
+from ninja.utils import check_csrf
+
+from routeradmin.api.problems import Problem
+from routeradmin.services import runtime
+
+HOW_TO_AUTHENTICATE = (
+    "Send an API key as 'Authorization: Bearer <key>' or 'x-api-key', or log in to the console."
+)
+
+
+class Right(StrEnum):
+    """What an operation asks for. Keys have scopes of their own names, but ``act`` is ``write``."""
+
+    READ = "read"
+    ACT = "act"
+    WRITE = "write"
+    ADMIN = "admin"
+
+    @property
+    def scope(self) -> str:
+        return "write" if self is Right.ACT else self.value
+
+    @property
+    def role(self) -> str:
+        """The least role that has it."""
+        return {Right.READ: "viewer", Right.ACT: "operator"}.get(self, "admin")
+
+
+ROLE_RIGHTS = {
+    "viewer": frozenset({Right.READ}),
+    "operator": frozenset({Right.READ, Right.ACT}),
+    "admin": frozenset(Right),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is answerable: ``name`` and ``kind`` (``user`` or ``key``) go into the audit."""
+
+    kind: str
+    name: str
+    source: str
+
+    @property
+    def actor(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+
+class Needs:
+    """Authentication of one operation: puts the Caller into ``request.auth``, or says no.
+
+    An API key counts before a session. Raises Problem 401 ``invalid_api_key`` or
+    ``not_authenticated``, 403 ``insufficient_scope``, ``insufficient_role`` or ``csrf_failed``.
+    """
+
+    def __init__(self, right: Right) -> None:
+        self.right = right
+
+    def __call__(self, request: HttpRequest) -> Caller:
+        token = key_of(request)
+        if token is not None:
+            return self._by_key(request, token)
+        return self._by_session(request)
+
+    def _by_key(self, request: HttpRequest, token: str) -> Caller:
+        current = runtime.get()
+        key = current.keys.find(token, current.clock())
+        if key is None:
+            raise unauthenticated(
+                "invalid_api_key", "This API key is unknown, revoked or expired; make a new one."
+            )
+        if self.right.scope not in key.scopes:
+            raise Problem(
+                403,
+                "insufficient_scope",
+                f"The key {key.name!r} lacks the scope '{self.right.scope}'; use one that has it.",
+            )
+        return Caller("key", key.name, address(request))
+
+    def _by_session(self, request: HttpRequest) -> Caller:
+        user: Any = request.user
+        if not user.is_authenticated:
+            raise unauthenticated("not_authenticated", HOW_TO_AUTHENTICATE)
+        if request.method not in ("GET", "HEAD", "OPTIONS") and check_csrf(request) is not None:
+            raise Problem(
+                403,
+                "csrf_failed",
+                "The session's CSRF token is missing or wrong; send it as X-CSRFToken, or use an "
+                "API key.",
+            )
+        if self.right not in ROLE_RIGHTS.get(user.role, frozenset()):
+            raise Problem(
+                403,
+                "insufficient_role",
+                f"This needs the role {self.right.role}; {user.get_username()!r} is {user.role}.",
+            )
+        return Caller("user", user.get_username(), address(request))
+
+
+def key_of(request: HttpRequest) -> str | None:
+    """The key as the client sent it; None when it sent none."""
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return token.strip()
+    key = request.headers.get("X-Api-Key")
+    return key.strip() if key is not None else None
+
+
+def unauthenticated(code: str, detail: str) -> Problem:
+    return Problem(401, code, detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def address(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def caller(request: HttpRequest) -> Caller:
+    """Who was let in; every operation has one."""
+    found = getattr(request, "auth", None)
+    if not isinstance(found, Caller):
+        raise TypeError("the operation lets in callers without asking who they are")
+    return found
+
+
+reading = Needs(Right.READ)
+acting = Needs(Right.ACT)
+writing = Needs(Right.WRITE)
+administering = Needs(Right.ADMIN)

@@ -1,0 +1,105 @@
+"""Every way an operation can fail, as a problem document."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFieldsSent
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from routeradmin.api.problems import Problem, pointer
+
+log = logging.getLogger(__name__)
+LEFT_OFF = 100  # places listed of a body that is wrong everywhere
+
+
+def too_large(limit: int) -> Problem:
+    return Problem(
+        413, "request_too_large", f"The body is larger than {limit} bytes; send less at a time."
+    )
+
+
+def on_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
+    return problem.response()
+
+
+def on_validation(request: HttpRequest, fault: ValidationError) -> HttpResponse:
+    """ninja's findings; the values themselves are not echoed."""
+    return Problem(
+        422,
+        "invalid_request",
+        "The request was not accepted; 'errors' lists every place and what it needs.",
+        errors=[place(item["loc"], item["msg"], item["type"]) for item in fault.errors[:LEFT_OFF]],
+    ).response()
+
+
+def place(loc: Sequence[str | int], message: str, kind: str) -> tuple[str, str]:
+    """ninja's location as a pointer into the body, or ``?name`` and the like outside of it."""
+    source, *path = loc
+    detail = message[:1].lower() + message[1:]
+    if source == "body":
+        if kind == "missing" and len(path) <= 1:
+            return "", "the body is missing; send a JSON object"
+        return pointer(path[1:]), "is not a field of this object" if kind == EXTRA else detail
+    name = str(path[0]) if path else source
+    return (f"?{name}" if source == "query" else name), detail
+
+
+EXTRA = "extra_forbidden"
+
+
+def on_http_error(request: HttpRequest, fault: HttpError) -> HttpResponse:
+    """ninja wraps what its parser raises; the cause is what happened."""
+    cause = fault.__cause__
+    if isinstance(cause, Problem):
+        return cause.response()
+    if isinstance(cause, RequestDataTooBig):
+        return on_too_big(request, cause)
+    if fault.status_code == 400:
+        return Problem(
+            400, "invalid_json", "The body is not valid JSON; send one JSON object in UTF-8."
+        ).response()
+    return Problem(fault.status_code, "refused", str(fault)).response()
+
+
+def on_too_big(request: HttpRequest, fault: Exception) -> HttpResponse:
+    from django.conf import settings
+
+    return too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0).response()
+
+
+def on_suspicious(request: HttpRequest, fault: SuspiciousOperation) -> HttpResponse:
+    return Problem(400, "bad_request", "The request makes no sense as HTTP.").response()
+
+
+def on_missing(request: HttpRequest, fault: Any = None) -> HttpResponse:
+    return Problem(
+        404,
+        "not_found",
+        f"There is nothing at {request.path[:200]}; see /api/v1/docs for the paths.",
+    ).response()
+
+
+def on_fault(request: HttpRequest, fault: Exception) -> HttpResponse:
+    """A bug of ours: logged with its traceback, told without it."""
+    log.error("%s %s failed", request.method, request.path, exc_info=fault)
+    return Problem(
+        500,
+        "internal_error",
+        "Something is wrong in routeradmin itself; its log has the details.",
+    ).response()
+
+
+def install(api: NinjaAPI) -> None:
+    api.add_exception_handler(Problem, on_problem)
+    api.add_exception_handler(ValidationError, on_validation)
+    api.add_exception_handler(HttpError, on_http_error)
+    api.add_exception_handler(RequestDataTooBig, on_too_big)
+    api.add_exception_handler(TooManyFieldsSent, on_too_big)
+    api.add_exception_handler(SuspiciousOperation, on_suspicious)
+    api.add_exception_handler(Http404, on_missing)
+    api.add_exception_handler(Exception, on_fault)

@@ -1,0 +1,77 @@
+"""The management API's URLs: ninja's, with problem documents where ninja answers in plain text.
+
+An operation that does not take the request's method passes on to the next pattern that matches:
+an object whose id ends like an action (``x/test``) stays reachable for the methods that no action
+has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, re_path
+from django.views.decorators.csrf import csrf_exempt
+
+from routeradmin.api import faults
+from routeradmin.api.application import api
+from routeradmin.api.problems import Problem
+
+View = Callable[..., HttpResponseBase]
+
+
+def open_to_ninja(view: View) -> View:
+    """ninja authenticates and checks CSRF itself: Django's own redirects would answer in HTML."""
+    return login_not_required(csrf_exempt(view))
+
+
+def in_turn(patterns: list[URLPattern], place: int) -> View:
+    """The view of ``patterns[place]``, passing on what it does not take."""
+
+    def view(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        answer: HttpResponseBase = patterns[place].callback(request, **kwargs)
+        if not isinstance(answer, HttpResponseNotAllowed):
+            return answer
+        taken = set(answer.headers["Allow"].split(", "))
+        rest = request.path_info.removeprefix(f"/{PREFIX}")
+        for later in range(place + 1, len(patterns)):
+            match = patterns[later].resolve(rest)
+            if match is None:
+                continue
+            answer = patterns[later].callback(request, **match.kwargs)
+            if not isinstance(answer, HttpResponseNotAllowed):
+                return answer
+            taken |= set(answer.headers["Allow"].split(", "))
+        return not_allowed(request, taken)
+
+    return open_to_ninja(view)
+
+
+def not_allowed(request: HttpRequest, taken: set[str]) -> HttpResponse:
+    allowed = ", ".join(sorted(taken))
+    return Problem(
+        405,
+        "method_not_allowed",
+        f"{request.method} is not possible here; use {allowed}.",
+        headers={"Allow": allowed},
+    ).response()
+
+
+def missing(request: HttpRequest) -> HttpResponse:
+    return faults.on_missing(request)
+
+
+def wrapped() -> list[URLPattern]:
+    patterns = [entry for entry in api.urls[0] if isinstance(entry, URLPattern)]
+    views = [
+        URLPattern(pattern.pattern, in_turn(patterns, place), pattern.default_args, pattern.name)
+        for place, pattern in enumerate(patterns)
+    ]
+    return [*views, re_path(r"^(?s:.*)$", open_to_ninja(missing))]
+
+
+PREFIX = "api/v1/"
+api_urls = (wrapped(), "ninja", api.urls_namespace)

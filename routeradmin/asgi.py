@@ -1,0 +1,88 @@
+"""The ASGI application: data plane first, Django for the rest, sockets through Channels.
+
+A server that speaks the lifespan protocol (``manage.py serve``, uvicorn) starts and stops the
+runtime with it; under one that does not (daphne), the first request starts it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from typing import Any
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "routeradmin.settings")
+django_application = get_asgi_application()
+
+from channels.auth import AuthMiddlewareStack  # noqa: E402
+from channels.routing import URLRouter  # noqa: E402
+
+from routeradmin.console.ws_urls import websocket_urlpatterns  # noqa: E402
+from routeradmin.dataplane.app import DataPlane, claims  # noqa: E402
+from routeradmin.dataplane.http import Receive, Scope, Send  # noqa: E402
+from routeradmin.services import runtime as runtimes  # noqa: E402
+from routeradmin.worker.jobs import jobs  # noqa: E402
+from routeradmin.worker.loop import Worker  # noqa: E402
+
+log = logging.getLogger(__name__)
+
+
+class Application:
+    """Dispatches by kind and path; owns the start and the stop of the process's runtime."""
+
+    def __init__(self) -> None:
+        self._data_plane = DataPlane(runtimes.get)
+        self._sockets = AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+        self._worker: Worker | None = None
+        self._starting: asyncio.Lock | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._worker is None and scope["type"] != "lifespan":
+            await self.start()
+        if scope["type"] == "http":
+            if claims(scope["path"]):
+                await self._data_plane(scope, receive, send)
+            else:
+                await django_application(scope, receive, send)  # type: ignore[arg-type]
+        elif scope["type"] == "websocket":
+            await self._sockets(scope, receive, send)
+        else:
+            await self._lifespan(receive, send)
+
+    async def start(self) -> None:
+        """Load the snapshot, restore what survived, start the worker. Safe to call twice."""
+        if self._starting is None:
+            self._starting = asyncio.Lock()
+        async with self._starting:
+            if self._worker is None:
+                runtime = await runtimes.start()
+                self._worker = Worker(runtime, jobs())
+                self._worker.start()
+
+    async def stop(self) -> None:
+        """Readiness off, worker stopped, what is queued written."""
+        if self._worker is not None:
+            worker, self._worker = self._worker, None
+            await worker.stop()
+            await runtimes.stop()
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message: dict[str, Any] = dict(await receive())
+            try:
+                if message["type"] == "lifespan.startup":
+                    await self.start()
+                else:
+                    await self.stop()
+            except Exception as problem:
+                log.exception("%s failed", message["type"])
+                await send({"type": message["type"] + ".failed", "message": str(problem)})
+                return
+            await send({"type": message["type"] + ".complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+
+application = Application()

@@ -1,0 +1,81 @@
+"""What differs between two documents, kind by kind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from routeradmin.catalog.canonical import table_form
+from routeradmin.catalog.document import KINDS, Document, key_of
+from routeradmin.catalog.table import Table
+
+
+@dataclass(slots=True)
+class KindDelta:
+    """Entries that are new, entries that changed (as they are now), keys that are gone."""
+
+    added: list[Any] = field(default_factory=list)
+    changed: list[Any] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+
+    @property
+    def written(self) -> list[Any]:
+        return self.added + self.changed
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+@dataclass(slots=True)
+class Delta:
+    kinds: dict[str, KindDelta]
+    defaults_changed: bool
+
+    def __getitem__(self, kind: str) -> KindDelta:
+        return self.kinds[kind]
+
+    def __bool__(self) -> bool:
+        return self.defaults_changed or any(self.kinds.values())
+
+
+def delta(before: Document, after: Document) -> Delta:
+    """A route whose targets changed counts as changed: it carries their version."""
+    found = {kind: _between(getattr(before, kind), getattr(after, kind)) for kind in KINDS}
+    _touch_routes(before, after, found)
+    return Delta(found, not same(before.defaults, after.defaults))
+
+
+def same(one: Table, other: Table) -> bool:
+    return one is other or one == other or table_form(one) == table_form(other)
+
+
+def _between(before: Sequence[Table], after: Sequence[Table]) -> KindDelta:
+    old = {key_of(entry): entry for entry in before}
+    result = KindDelta()
+    for entry in after:
+        known = old.pop(key_of(entry), None)
+        if known is None:
+            result.added.append(entry)
+        elif not same(known, entry):
+            result.changed.append(entry)
+    result.removed = list(old)
+    return result
+
+
+def _touch_routes(before: Document, after: Document, found: dict[str, KindDelta]) -> None:
+    if not found["targets"]:
+        return
+    old, new = _targets_by_route(before), _targets_by_route(after)
+    noted = {route.id for route in found["routes"].written}
+    for route in after.routes:
+        if route.id not in noted and old[route.id] != new[route.id]:
+            found["routes"].changed.append(route)
+
+
+def _targets_by_route(document: Document) -> defaultdict[str, set[tuple[str, str, int]]]:
+    grouped: defaultdict[str, set[tuple[str, str, int]]] = defaultdict(set)
+    for target in document.targets:
+        grouped[target.route_id].add((target.id, target.serving_model_id, target.position))
+    return grouped

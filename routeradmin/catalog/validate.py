@@ -1,0 +1,81 @@
+"""Every refusal that needs more than one field, found at once, each at its place.
+
+The order of the checks is the order in which llm.catalog/1 applies its refusals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from routeradmin.catalog.checks import aliases, billing, objects, policies, routes, warnings
+from routeradmin.catalog.checks.scope import Check, Scope, error
+from routeradmin.catalog.document import Document
+from routeradmin.catalog.problems import Invalid, Problem, Severity
+
+CheckUrl = Callable[[str], object]
+
+ERRORS: tuple[Check, ...] = (
+    objects.duplicate_ids,
+    objects.accounts,
+    objects.endpoints,
+    objects.deployments,
+    billing.deployments,
+    routes.targets,
+    routes.routes,
+    billing.routes,
+    aliases.aliases,
+    policies.policies,
+    policies.rules,
+    policies.intents,
+    policies.defaults,
+)
+WARNINGS: tuple[Check, ...] = (
+    warnings.fallback_cycles,
+    warnings.idle_routes,
+    warnings.unused_accounts,
+    warnings.zero_weights,
+    warnings.idle_rules,
+)
+
+
+def problems(
+    document: Document,
+    *,
+    check_url: CheckUrl | None = None,
+    is_set: warnings.IsSet | None = None,
+) -> list[Problem]:
+    """All errors, then all warnings.
+
+    ``check_url`` judges where a base URL points and raises ValueError with a text for people;
+    ``is_set`` tells whether a secret reference can be resolved.
+    """
+    scope = Scope(document)
+    found = [problem for check in ERRORS for problem in check(scope)]
+    if check_url is not None:
+        found += _guarded(scope, check_url)
+    found += [problem for check in WARNINGS for problem in check(scope)]
+    if is_set is not None:
+        found += warnings.unset_secrets(scope, is_set)
+    return found
+
+
+def check(
+    document: Document,
+    *,
+    check_url: CheckUrl | None = None,
+    is_set: warnings.IsSet | None = None,
+) -> list[Problem]:
+    """The warnings of a document without errors. Raises Invalid with all errors."""
+    found = problems(document, check_url=check_url, is_set=is_set)
+    errors = [problem for problem in found if problem.severity is Severity.ERROR]
+    if errors:
+        raise Invalid(errors)
+    return found
+
+
+def _guarded(scope: Scope, check_url: CheckUrl) -> Iterator[Problem]:
+    for index, endpoint in enumerate(scope.document.endpoints):
+        try:
+            check_url(endpoint.base_url)
+        except ValueError as why:
+            yield error("endpoints", index, "base_url", detail=str(why))

@@ -1,0 +1,117 @@
+"""The data plane: a bare ASGI application that answers decisions and inference.
+
+It reads the snapshot and the runtime state, never the database. Paths it does not claim go to
+Django (see ``routeradmin.asgi``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from routeradmin.dataplane import decision, faults, probes
+from routeradmin.dataplane.errors import ApiError
+from routeradmin.dataplane.http import ClientGone, Receive, Scope, Send, answer, request_id
+from routeradmin.services.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[["Exchange"], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and the way to answer it."""
+
+    runtime: Runtime
+    scope: Scope
+    receive: Receive
+    send: Send
+    request_id: bytes
+    argument: str = ""  # what the path holds beyond its route, e.g. a lease id
+    answered: bool = False
+
+    async def reply(
+        self, status: int, body: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()
+    ) -> None:
+        self.answered = True
+        await answer(self.send, status, body, ((b"x-request-id", self.request_id), *headers))
+
+    async def refuse(self, problem: ApiError) -> None:
+        await self.reply(problem.status, problem.body(), tuple(problem.headers()))
+
+
+EXACT: dict[str, dict[str, Handler]] = {
+    "/api/v1/select": {"POST": decision.select},
+    "/api/v1/explain": {"POST": decision.explain},
+    "/api/v1/simulate": {"POST": decision.simulate},
+    "/healthz": {"GET": probes.healthz, "HEAD": probes.healthz},
+    "/readyz": {"GET": probes.readyz, "HEAD": probes.readyz},
+    "/health/liveliness": {"GET": probes.healthz, "HEAD": probes.healthz},
+    "/health/readiness": {"GET": probes.readyz, "HEAD": probes.readyz},
+}
+LEASES = "/api/v1/leases/"
+LEASE_VERBS: dict[str, Handler] = {
+    "report": decision.report,
+    "renew": decision.renew,
+    "release": decision.release,
+}
+
+
+def claims(path: str) -> bool:
+    """Whether the data plane answers this path, be it with a 404 in its own shape."""
+    return path in EXACT or path.startswith((LEASES, "/v1/")) or path == "/v1"
+
+
+def find(path: str) -> tuple[dict[str, Handler], str]:
+    """The handlers by method, and the path's argument. Raises ApiError 404."""
+    methods = EXACT.get(path)
+    if methods is not None:
+        return methods, ""
+    if path.startswith(LEASES):
+        lease_id, _, verb = path[len(LEASES) :].rpartition("/")
+        handler = LEASE_VERBS.get(verb)
+        if lease_id and handler is not None:
+            return {"POST": handler}, unquote(lease_id)
+    raise ApiError(404, "not_found", f"There is nothing at {path}; see /api/v1/docs for the paths.")
+
+
+class DataPlane:
+    """ASGI callable over one runtime."""
+
+    def __init__(self, runtime: Callable[[], Runtime]) -> None:
+        self._runtime = runtime
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = Exchange(self._runtime(), scope, receive, send, request_id(scope))
+        try:
+            methods, exchange.argument = find(scope["path"])
+            handler = methods.get(scope["method"])
+            if handler is None:
+                allowed = ", ".join(sorted(methods))
+                raise ApiError(
+                    405,
+                    "method_not_allowed",
+                    f"{scope['method']} is not possible here; use {allowed}.",
+                    headers=((b"allow", allowed.encode()),),
+                )
+            await handler(exchange)
+        except ApiError as problem:
+            await exchange.refuse(problem)
+        except faults.KNOWN as problem:
+            await exchange.refuse(faults.answer_for(problem))
+        except ClientGone:
+            log.debug("client left before its request was complete")
+        except Exception:
+            log.exception("request %s failed", exchange.request_id.decode())
+            if exchange.answered:
+                raise
+            fault = ApiError(
+                500,
+                "internal_error",
+                "Something is wrong in routeradmin itself; its log has the details under request "
+                f"id {exchange.request_id.decode()}.",
+            )
+            await exchange.refuse(fault)

@@ -1,0 +1,76 @@
+"""The decision API: select, report, renew, release, explain, simulate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import orjson
+
+from routeradmin.dataplane.auth import authorize
+from routeradmin.dataplane.errors import ApiError
+from routeradmin.dataplane.http import parse, read_body
+from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services.messages import Message, Release, Renew, Report, Select, Simulate
+
+if TYPE_CHECKING:
+    from routeradmin.dataplane.app import Exchange
+
+MOST_BODY_BYTES = 1024 * 1024
+M = TypeVar("M", bound=Message)
+
+
+async def select(exchange: Exchange) -> None:
+    """A lease on the deployment to use now."""
+    key = authorize(exchange.runtime, exchange.scope, "select")
+    message = await body(exchange, Select)
+    if message.secret and "secrets" not in key.scopes:
+        raise ApiError(
+            403,
+            "insufficient_scope",
+            f"The key '{key.name}' lacks the scope secrets; select without \"secret\": true.",
+            param="secret",
+        )
+    answer = await selecting.select(exchange.runtime, message, key)
+    await exchange.reply(200, orjson.dumps(answer))
+
+
+async def report(exchange: Exchange) -> None:
+    """How the attempt ended; the answer says what to do next."""
+    key = authorize(exchange.runtime, exchange.scope, "select")
+    message = await body(exchange, Report)
+    answer = await reporting.report(exchange.runtime, exchange.argument, message, key)
+    await exchange.reply(200, orjson.dumps(answer))
+
+
+async def renew(exchange: Exchange) -> None:
+    key = authorize(exchange.runtime, exchange.scope, "select")
+    message = await body(exchange, Renew)
+    answer = await reporting.renew(exchange.runtime, exchange.argument, message, key)
+    await exchange.reply(200, orjson.dumps(answer))
+
+
+async def release(exchange: Exchange) -> None:
+    key = authorize(exchange.runtime, exchange.scope, "select")
+    message = await body(exchange, Release)
+    answer = await reporting.release(exchange.runtime, exchange.argument, message, key)
+    await exchange.reply(200, orjson.dumps(answer))
+
+
+async def explain(exchange: Exchange) -> None:
+    """Every candidate with every reason; reserves nothing."""
+    key = authorize(exchange.runtime, exchange.scope, "select", "read")
+    message = await body(exchange, Select)
+    answer = explaining.explain(exchange.runtime, message, key)
+    await exchange.reply(200, orjson.dumps(answer))
+
+
+async def simulate(exchange: Exchange) -> None:
+    """Shares over many draws on assumed states; reserves nothing."""
+    key = authorize(exchange.runtime, exchange.scope, "select", "read")
+    message = await body(exchange, Simulate)
+    answer = await explaining.simulate(exchange.runtime, message, key)
+    await exchange.reply(200, orjson.dumps(answer))
+
+
+async def body(exchange: Exchange, model: type[M]) -> M:
+    return parse(model, await read_body(exchange.receive, MOST_BODY_BYTES))

@@ -1,0 +1,22 @@
+"""What the engine refuses with; each text says what to do next."""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """Parent of every error the engine raises on purpose."""
+
+
+class ModelNotFound(EngineError):
+    """Nothing answers to the requested name."""
+
+    def __init__(self, requested: str) -> None:
+        self.requested = requested
+        super().__init__(
+            f"No route answers to the model {requested!r}: list the names with GET /v1/models, "
+            "or add a route or an alias."
+        )
+
+
+class InvalidCatalog(EngineError):
+    """The compiled catalog would name something that is not there."""

@@ -1,0 +1,242 @@
+"""Choosing: walk the tiers, let the strategy pick among what is free, or say why nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from random import Random
+from typing import NamedTuple
+
+from routeradmin.engine import eligibility, strategies
+from routeradmin.engine.objects import WhenExhausted
+from routeradmin.engine.refusal import Refusal, recovers_at, refuse
+from routeradmin.engine.request import SelectRequest
+from routeradmin.engine.resolve import Resolved, resolve
+from routeradmin.engine.snapshot import Candidate, Route, Snapshot, Tier
+from routeradmin.engine.state import (
+    CandidateKey,
+    CandidateState,
+    FailureClass,
+    Grant,
+    Lease,
+    StateStore,
+    StateView,
+)
+from routeradmin.engine.strategies import Field
+from routeradmin.engine.tables import Table
+
+_NO_KEYS: frozenset[CandidateKey] = frozenset()
+_NO_PLACES: frozenset[int] = frozenset()
+
+
+class Pick(NamedTuple):
+    """The choice. ``cursor`` is the round-robin cursor to advance at the grant, if any.
+
+    ``least_bad``: nothing was eligible, this one recovers first. ``note``: what an operator
+    should know about how it was chosen.
+    """
+
+    candidate: Candidate
+    cursor: str | None
+    tier: int
+    least_bad: bool = False
+    note: str = ""
+
+
+class Selected(NamedTuple):
+    pick: Pick
+    lease: Lease
+
+
+def pick(
+    resolved: Resolved,
+    request: SelectRequest,
+    view: StateView,
+    now: float,
+    rng: Random,
+    *,
+    tier: int | None = None,
+    skip: AbstractSet[CandidateKey] = _NO_KEYS,
+    forgive: AbstractSet[CandidateKey] = _NO_KEYS,
+    prefer: CandidateKey | None = None,
+) -> Pick | Refusal:
+    """The strategy's choice in the first tier that has something free, or why there is none.
+
+    ``tier`` looks at that tier alone; ``skip`` are keys not to use; ``forgive`` keys whose
+    cooldown or unhealthy verdict does not count; ``prefer`` wins in the tier where it is free.
+    Reserves nothing and advances no cursor.
+    """
+    route = resolved.route
+    tiers = route.tiers if route.fallback_enabled else route.tiers[:1]
+    if tier is not None:
+        tiers = tiers[tier : tier + 1]
+    for one in tiers:
+        found = _in_tier(route, one, request, view, now, rng, skip, forgive, prefer)
+        if found is not None:
+            return found
+    if route.when_exhausted is WhenExhausted.LEAST_BAD and tier is None and not skip:
+        least_bad = _least_bad(resolved, request, view, now)
+        if least_bad is not None:
+            return least_bad
+    return refuse(resolved, request, view, now)
+
+
+def _in_tier(
+    route: Route,
+    tier: Tier,
+    request: SelectRequest,
+    view: StateView,
+    now: float,
+    rng: Random,
+    skip: AbstractSet[CandidateKey],
+    forgive: AbstractSet[CandidateKey],
+    prefer: CandidateKey | None,
+) -> Pick | None:
+    table = tier.table(request)
+    candidates = table.candidates
+    if not candidates:
+        return None
+    barred = _NO_PLACES
+    if skip or request.exclude or request.local_only or route.rules:
+        barred = _barred(table, route, request, now, skip)
+    field = Field(
+        table,
+        view,
+        request.estimate,
+        now,
+        rng,
+        view.cursor(tier.cursor),
+        barred,
+        _places(table, forgive) if forgive else _NO_PLACES,
+    )
+    if prefer is not None:
+        place = table.index.get(prefer)
+        if place is not None and field.free(place):
+            return Pick(candidates[place], None, tier.index)
+    strategy = strategies.BY_NAME.get(route.strategy)
+    if strategy is strategies.round_robin:
+        return _turn_by_turn(field, tier)
+    if strategy is not None:
+        place = strategy(field)
+        return None if place is None else Pick(candidates[place], None, tier.index)
+    return _by_selector(field, route, tier, request)
+
+
+def _turn_by_turn(field: Field, tier: Tier) -> Pick | None:
+    """Round robin; with one candidate left there is no turn to take, so the cursor stays."""
+    taken = field.taken()
+    place = strategies.nth_free(field, taken)
+    if place is None:
+        return None
+    alone = len(field.states) - len(taken) == 1
+    return Pick(field.table.candidates[place], None if alone else tier.cursor, tier.index)
+
+
+def _by_selector(field: Field, route: Route, tier: Tier, request: SelectRequest) -> Pick | None:
+    if route.selector is None:
+        place, note = strategies.simple_shuffle(field), f"no selector named {route.strategy!r}"
+    else:
+        place, note = strategies.custom(route.selector, field, request)
+    if place is None:
+        return None
+    return Pick(field.table.candidates[place], None, tier.index, note=note)
+
+
+def _places(table: Table, keys: AbstractSet[CandidateKey]) -> frozenset[int]:
+    index = table.index
+    return frozenset(index[key] for key in keys if key in index)
+
+
+def _barred(
+    table: Table,
+    route: Route,
+    request: SelectRequest,
+    now: float,
+    skip: AbstractSet[CandidateKey],
+) -> frozenset[int]:
+    """Places that this request may not use: tried, excluded, or against a route rule."""
+    out = set(_places(table, skip))
+    for name in request.exclude:
+        out.update(table.named.get(name, ()))
+    allowed = eligibility.permitted(route, request, now)
+    if allowed is not None or request.local_only:
+        for place, candidate in enumerate(table.candidates):
+            if eligibility.against_rules(candidate, request, allowed):
+                out.add(place)
+    return frozenset(out)
+
+
+def _least_bad(
+    resolved: Resolved, request: SelectRequest, view: StateView, now: float
+) -> Pick | None:
+    """The candidate that recovers first among those that only a transient cooldown keeps back."""
+    best: Candidate | None = None
+    soonest = 0.0
+    for candidate in resolved.route.candidates:
+        state = view.of(candidate)
+        if not _only_transient(state):
+            continue
+        reasons = eligibility.rejections(candidate, resolved.route, request, view, now)
+        if reasons != ("cooling-down",):
+            continue
+        until = recovers_at(candidate, state, reasons, now)
+        if best is None or until < soonest:
+            best, soonest = candidate, until
+    return None if best is None else Pick(best, None, best.tier, least_bad=True)
+
+
+def _only_transient(state: CandidateState) -> bool:
+    return state.cooldown is not None and state.cooldown.cls == FailureClass.TRANSIENT
+
+
+def resolve_for(
+    snapshot: Snapshot, request: SelectRequest, view: StateView, now: float
+) -> Resolved:
+    """``resolve``, where ``auto`` takes the first listed name that has something free now.
+
+    Raises ModelNotFound.
+    """
+
+    def available(option: Resolved) -> bool:
+        # A fixed seed: only whether there is a choice matters, not which.
+        return isinstance(pick(option, request, view, now, Random(0)), Pick)
+
+    return resolve(snapshot, request.model, available)
+
+
+async def select(
+    resolved: Resolved,
+    request: SelectRequest,
+    store: StateStore,
+    now: float,
+    rng: Random,
+    *,
+    owner: str = "",
+    turn_id: str | None = None,
+    tier: int | None = None,
+    skip: AbstractSet[CandidateKey] = _NO_KEYS,
+    forgive: AbstractSet[CandidateKey] = _NO_KEYS,
+    prefer: CandidateKey | None = None,
+) -> Selected | Refusal:
+    """Pick and reserve; a candidate whose last slot another caller took is dropped, the rest
+    picked from again."""
+    route = resolved.route
+    while True:
+        found = pick(
+            resolved, request, store, now, rng, tier=tier, skip=skip, forgive=forgive, prefer=prefer
+        )
+        if isinstance(found, Refusal):
+            return found
+        grant = Grant(
+            found.candidate,
+            owner,
+            request.lease_ttl_s,
+            request.estimate,
+            route.id,
+            route.policy.id,
+            turn_id,
+            found.cursor,
+        )
+        lease = await store.reserve(grant, now)
+        if lease is not None:
+            return Selected(found, lease)
+        skip = {*skip, found.candidate.key}
