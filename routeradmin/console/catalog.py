@@ -81,9 +81,7 @@ def choices(kind: str, label: str = "name") -> Callable[[], list[tuple[str, str]
     """Id and readable name of every entry of a kind, for a select."""
 
     def offered() -> list[tuple[str, str]]:
-        return sorted(
-            (entry.id, _labelled(entry, label)) for entry in getattr(document(), kind)
-        )
+        return sorted((entry.id, _labelled(entry, label)) for entry in getattr(document(), kind))
 
     return offered
 

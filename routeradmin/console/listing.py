@@ -146,13 +146,8 @@ def _heads(noun: Noun, query: QueryDict) -> list[Head]:
     return heads
 
 
-def _row(
-    noun: Noun, index: Index, entry: Entry
-) -> tuple[str, Sequence[tuple[str, bool, Cell]]]:
+def _row(noun: Noun, index: Index, entry: Entry) -> tuple[str, Sequence[tuple[str, bool, Cell]]]:
     cells = [
-        (column.title, column.number, as_cell(column.read(entry, index)))
-        for column in noun.columns
+        (column.title, column.number, as_cell(column.read(entry, index))) for column in noun.columns
     ]
     return str(getattr(entry, noun.key)), cells
-
-

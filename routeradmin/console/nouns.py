@@ -115,6 +115,8 @@ def tags_of(entry: Entry, index: Index) -> Cell:
 
 
 STATE_CHOICE = Choice(
-    "state", "Wanted state", lambda index: ("enabled", "draining", "disabled"),
+    "state",
+    "Wanted state",
+    lambda index: ("enabled", "draining", "disabled"),
     lambda entry, index: str(entry.admin_state),
 )

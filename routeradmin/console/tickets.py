@@ -142,7 +142,9 @@ def _valid(tickets: Iterable[Ticket]) -> set[Ticket]:
     return {
         ticket
         for ticket in tickets
-        if (_key_may_read(ticket.api_key) if ticket.api_key else _signed_in(ticket, sessions, users))
+        if (
+            _key_may_read(ticket.api_key) if ticket.api_key else _signed_in(ticket, sessions, users)
+        )
     }
 
 

@@ -7,7 +7,10 @@ from django.http import HttpResponse
 
 from routeradmin.console.views import live, session
 
-def todo(request, **k): return HttpResponse("todo")
+
+def todo(request, **k):
+    return HttpResponse("todo")
+
 
 urlpatterns = [
     path("", live.show, name="live"),

@@ -59,7 +59,9 @@ class PolicyDraft(Draft):
     )
     retry__backoff_base_ms = count("Shortest wait, milliseconds", Retry, "backoff_base_ms")
     retry__max_doublings = count("Doublings of the wait", Retry, "max_doublings", high=32)
-    retry__max_server_delay_s = seconds("Longest wait a provider may ask", Retry, "max_server_delay_s")
+    retry__max_server_delay_s = seconds(
+        "Longest wait a provider may ask", Retry, "max_server_delay_s"
+    )
     retry__jitter = number("Random share of a wait, 0 to 1", default(Retry, "jitter"))
     turn__max_targets = count("Targets visited at most", Turn, "max_targets", low=1, high=64)
     turn__max_turn_attempts = count("Attempts at most", Turn, "max_turn_attempts", low=1)
@@ -71,8 +73,12 @@ class PolicyDraft(Draft):
         "Go on after a rejected key (401, 403)", Turn, "move_on_unauthorized"
     )
     cooldown__enabled = flag("Cool deployments that fail", CooldownRules, "enabled")
-    cooldown__rate_limited_base_s = seconds("Rate limit, first", CooldownRules, "rate_limited_base_s")
-    cooldown__rate_limited_cap_s = seconds("Rate limit, longest", CooldownRules, "rate_limited_cap_s")
+    cooldown__rate_limited_base_s = seconds(
+        "Rate limit, first", CooldownRules, "rate_limited_base_s"
+    )
+    cooldown__rate_limited_cap_s = seconds(
+        "Rate limit, longest", CooldownRules, "rate_limited_cap_s"
+    )
     cooldown__quota_s = seconds("Quota", CooldownRules, "quota_s")
     cooldown__unauthorized_s = seconds("Rejected key", CooldownRules, "unauthorized_s")
     cooldown__not_found_s = seconds("Not found", CooldownRules, "not_found_s")
