@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from routeradmin.engine.policy import DEFAULT_POLICY
+from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import (
     CandidateKey,
@@ -30,6 +31,7 @@ from routeradmin.engine.state import (
     ReportState,
     StateStore,
 )
+from routeradmin.engine.turn_state import TurnState
 from tests.engine.world import NOW, catalog, deployment, route
 
 Make = Callable[[Snapshot], StateStore]
@@ -40,6 +42,10 @@ OK = Outcome(None, Dispatch.ACCEPTED, 200, latency_ms=100.0, ttft_ms=20.0)
 HUNG_UP = Outcome(FailureClass.CANCELLED, Dispatch.UNKNOWN)
 LIMITED = Outcome(FailureClass.RATE_LIMITED, Dispatch.REJECTED, 429, hint_s=20.0, message="slow")
 BROKEN = Outcome(FailureClass.TRANSIENT, Dispatch.UNKNOWN, 500)
+
+
+def kept_turn(turn_id: str, model: str) -> TurnState:
+    return TurnState(turn_id, model, "r", SelectRequest(model=model), NOW)
 
 
 class Desk:
@@ -439,16 +445,34 @@ class StateStoreSuite:
     # turns and restarts
 
     def test_turns_are_kept_for_an_hour_after_their_last_change(self, desk: Desk) -> None:
-        def load(at: float) -> Any:
-            return desk.run(desk.store.load_turn("t", at))
+        def save(turn_id: str, model: str, at: float) -> None:
+            desk.run(desk.store.save_turn(kept_turn(turn_id, model), at))
+
+        def load(at: float) -> str | None:
+            turn = desk.run(desk.store.load_turn("t", at))
+            return None if turn is None else turn.model
 
         assert load(NOW) is None
-        desk.run(desk.store.save_turn("t", {"n": 1}, NOW))
-        assert load(NOW + 3599) == {"n": 1}
-        desk.run(desk.store.save_turn("t", {"n": 2}, NOW + 1000))
-        assert load(NOW + 4599) == {"n": 2}
-        desk.run(desk.store.save_turn("u", {}, NOW + 5000))
+        save("t", "m1", NOW)
+        assert load(NOW + 3599) == "m1"
+        save("t", "m2", NOW + 1000)
+        assert load(NOW + 4599) == "m2"
+        save("u", "m", NOW + 5000)
         assert load(NOW + 5000) is None
+
+    def test_a_lease_tells_its_phase(self, desk: Desk) -> None:
+        def phase(lease_id: str) -> ReportState:
+            return desk.run(desk.store.phase(lease_id))
+
+        one, two, three = desk.take(), desk.take(), desk.take()
+        desk.settle(one, LIMITED)
+        desk.run(desk.store.release(two.id, NOW))
+        assert [phase(one.id), phase(two.id)] == [ReportState.REPEATED, ReportState.RELEASED]
+        assert phase(three.id) is ReportState.OPEN
+        desk.store.expire(three.expires_at)
+        assert phase(three.id) is ReportState.EXPIRED
+        with pytest.raises(LeaseNotFound):
+            phase("never issued")
 
     def test_cooldowns_levels_and_evidence_survive_a_restart(self, make: Make, run: Run) -> None:
         desk = Desk(make, run, deployment("a"), deployment("b"))
