@@ -65,6 +65,10 @@ class Runtime:
     def __post_init__(self) -> None:
         self.store.listen(self.journal.heard)
 
+    def redact(self, text: str) -> str:
+        """Text that came from outside, without any secret held here."""
+        return self.secrets.redactor.text(text)
+
     def processes(self) -> list[dict[str, Any]]:
         """Every process that serves, with the revision it is at."""
         return [{"id": self.process_id, "revision": self.current.revision, "lag_ms": 0}]
@@ -113,10 +117,11 @@ def use(runtime: Runtime) -> Iterator[Runtime]:
 
 async def start() -> Runtime:
     """Load what is stored and restore what survived; ready afterwards. Safe to call twice."""
-    from routeradmin.services import publishing
+    from routeradmin.services import bootstrap, publishing
 
     runtime = get()
     if not runtime.accepting:
+        await sync_to_async(bootstrap.from_environment)()
         await sync_to_async(publishing.load)(runtime)
         runtime.accepting = True
     return runtime
