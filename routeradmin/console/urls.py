@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from django.urls import path
 from django.http import HttpResponse
+from django.urls import path
 
 from routeradmin.console.views import live, session
 
@@ -19,6 +19,24 @@ urlpatterns = [
     path("account", session.account, name="account"),
     path("act", todo, name="act"),
 ]
-for n in "explain turns events routes aliases deployments models endpoints providers credentials policies revisions transfer audit keys users provider-new".split():
+for n in [
+    "explain",
+    "turns",
+    "events",
+    "routes",
+    "aliases",
+    "deployments",
+    "models",
+    "endpoints",
+    "providers",
+    "credentials",
+    "policies",
+    "revisions",
+    "transfer",
+    "audit",
+    "keys",
+    "users",
+    "provider-new",
+]:
     urlpatterns.append(path(n, todo, name=n))
 urlpatterns.append(path("deployments/<path:uid>", todo, name="deployment"))

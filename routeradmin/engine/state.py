@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from routeradmin.engine.policy import Policy
     from routeradmin.engine.snapshot import Candidate, Snapshot
-    from routeradmin.engine.turn_state import TurnState
     from routeradmin.engine.tables import Table
+    from routeradmin.engine.turn_state import TurnState
 
 
 class CandidateKey(NamedTuple):

@@ -95,8 +95,8 @@ class Turn:
             return self._allowed(step, now, admit)
         return step
 
-    def begin(self, step: Try, now: float) -> int:
-        """The attempt starts; answers its number, counted from 1."""
+    def begin(self, step: Try, now: float, lease_id: str = "") -> int:
+        """The attempt starts on the lease that was taken for it; its number, counted from 1."""
         state, candidate = self.state, step.candidate
         credential = candidate.credential
         attempt = Attempt(
@@ -110,6 +110,7 @@ class Turn:
             credential.billing_kind.value,
             now,
             state.wait_ms,
+            lease_id,
         )
         state.wait_ms = 0
         state.attempts.append(attempt)

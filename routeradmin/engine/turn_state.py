@@ -49,6 +49,7 @@ class Attempt:
     billing_kind: str
     started_at: float
     waited_ms: int = 0
+    lease_id: str = ""
     ended_at: float | None = None
     cls: str | None = None
     status: int | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import secrets as chance
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -60,6 +61,7 @@ class Runtime:
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
     process_id: str = field(default_factory=lambda: chance.token_hex(4))
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     publishing: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:

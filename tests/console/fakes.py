@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from routeradmin.engine.objects import (
-    AdminState,
     AuthKind,
     BillingKind,
     Credential,
@@ -100,7 +99,9 @@ def route(uid: str, *tiers: Sequence[Deployment], **fields: Any) -> Route:
     return Route(uid, uid, tuple(made), fields.pop("strategy", "simple_shuffle"), **fields)
 
 
-def snapshot(routes: Sequence[Route], spare: Sequence[Deployment] = (), revision: int = 118) -> Snapshot:
+def snapshot(
+    routes: Sequence[Route], spare: Sequence[Deployment] = (), revision: int = 118
+) -> Snapshot:
     members = {
         candidate.deployment.id: candidate.deployment
         for one in routes
