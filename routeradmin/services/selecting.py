@@ -34,11 +34,9 @@ async def select(
         turn = Turn.start(turns.new_id(), resolve_allowed(runtime, request, key, now), request, now)
     else:
         turn = await turns.load_for(runtime, message, key, now)
-    before = Random()
-    if message.explain:
-        before.setstate(runtime.rng.getstate())
+    draws = runtime.rng.getstate() if message.explain else None
     step, lease = await take(runtime, turn, key, request_id)
-    explanation = explained(runtime, turn, step, before) if message.explain else None
+    explanation = None if draws is None else explained(runtime, turn, step, draws)
     return answer(runtime, message, turn, step, lease, explanation)
 
 
@@ -98,10 +96,12 @@ async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: 
     raise TurnHalted(halt.halt.value if halt.halt else "exhausted")
 
 
-def explained(runtime: Runtime, turn: Turn, step: Try, draws: Random) -> dict[str, Any]:
+def explained(runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...]) -> dict[str, Any]:
     """The explanation of what was chosen; a turn may have left its first choices behind."""
-    now = runtime.clock()
-    found = explain_route(step.resolved, turn.state.request, runtime.store, now, draws).as_json()
+    rng = Random()
+    rng.setstate(draws)
+    request, now = turn.state.request, runtime.clock()
+    found = explain_route(step.resolved, request, runtime.store, now, rng).as_json()
     candidate = step.candidate
     return {
         **found,
