@@ -95,7 +95,7 @@ def outcome_of(runtime: Runtime, message: Report, policy: Policy, now: float) ->
         dispatch=Dispatch(message.dispatch) if message.dispatch else None,
         retry_after=message.retry_after,
         visible_output=message.visible_output,
-        message=runtime.secrets.redactor.text(message.message or ""),
+        message=runtime.redact(message.message or ""),
         latency_ms=message.latency_ms,
         ttft_ms=message.ttft_ms,
         input_tokens=message.input_tokens,
