@@ -48,12 +48,16 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """How a write came out. ``changed`` False: nothing differed, no revision was made."""
+    """How a write came out. ``changed`` False: nothing differed, no revision was made.
+
+    ``version`` is that of the object the write was ``about``, None when it is gone.
+    """
 
     revision: int
     changed: bool
     document: Document
     warnings: tuple[Problem, ...] = ()
+    version: int | None = None
 
 
 @dataclass(slots=True)
@@ -69,10 +73,16 @@ class Draft:
     events: list[Event] = field(default_factory=list)
 
 
-def commit(edit: Callable[[Draft], None], by: Actor, reason: str = "") -> Commit:
+def commit(
+    edit: Callable[[Draft], None],
+    by: Actor,
+    reason: str = "",
+    about: tuple[str, str] | None = None,
+) -> Commit:
     """Run ``edit``, which sets ``draft.after`` and reports; then check, save and publish it.
 
-    Raises Invalid with every problem, and what ``edit`` raises.
+    ``about``: the document's kind and key of the one object it is about. Raises Invalid with
+    every problem, and what ``edit`` raises.
     """
     runtime = runtimes.get()
     with runtime.publishing:
@@ -82,14 +92,15 @@ def commit(edit: Callable[[Draft], None], by: Actor, reason: str = "") -> Commit
             edit(draft)
             warnings = checked(before, draft.after)
             delta = rows.store(before, draft.after, draft.now)
+            version = rows.version_of(*about) if about else None
             if not delta and not draft.touched_secrets:
-                return Commit(publishing.latest_number(), False, before, warnings)
+                return Commit(publishing.latest_number(), False, before, warnings, version)
             number = publishing.latest_number() + 1
             opened = secrets.open_all(draft.after, runtime.sealer, runtime.references, draft.now)
             _record(draft, number, by, reason, delta)
             snapshot = publishing.compiled(runtime, draft.after, number, opened)
         publishing.put_in_force(runtime, snapshot, draft.after, opened)
-    return Commit(number, True, draft.after, warnings)
+    return Commit(number, True, draft.after, warnings, version)
 
 
 @contextmanager

@@ -180,7 +180,7 @@ def _committed(noun: str, id: str, edit: Callable[[Draft], None], by: Actor, rea
         latest.append(draft.after)
 
     try:
-        return commit(noting, by, reason)
+        return commit(noting, by, reason, about=(NOUNS[noun], id))
     except Invalid as invalid:
         if not latest:
             raise
@@ -191,7 +191,7 @@ def saved(noun: str, id: str, done: Commit) -> Saved:
     return Saved(
         noun=noun,
         id=id,
-        version=rows.version_of(NOUNS[noun], id) or 1,
+        version=done.version or 1,
         values=values_of(done.document, noun, id),
         revision=done.revision,
         changed=done.changed,
