@@ -6,13 +6,10 @@ on the way leaves rows, revision and snapshot as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-
-from django.db import connection, transaction
 
 from routeradmin.adapters.addresses import check_url
 from routeradmin.catalog import canonical, rows, validate
@@ -24,8 +21,6 @@ from routeradmin.journal.models import AuditEntry, Event
 from routeradmin.services import publishing, secrets
 from routeradmin.services import runtime as runtimes
 from routeradmin.services.runtime import Runtime
-
-WRITERS_LOCK = 0x726F7574  # PostgreSQL's advisory lock that serialises writers of all processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +81,7 @@ def commit(
     """
     runtime = runtimes.get()
     with runtime.publishing:
-        with writing():
+        with publishing.writing():
             before = _current_document(runtime)
             draft = Draft(runtime, publishing.moment(runtime), before, before)
             edit(draft)
@@ -101,19 +96,6 @@ def commit(
             snapshot = publishing.compiled(runtime, draft.after, number, opened)
         publishing.put_in_force(runtime, snapshot, draft.after, opened)
     return Commit(number, True, draft.after, warnings, version)
-
-
-@contextmanager
-def writing() -> Iterator[None]:
-    """A transaction that no other writer of any process is inside at the same time.
-
-    SQLite: IMMEDIATE transactions (settings) take the write lock at their start.
-    """
-    with transaction.atomic():
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
-        yield
 
 
 def _current_document(runtime: Runtime) -> Document:

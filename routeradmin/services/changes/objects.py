@@ -17,6 +17,7 @@ from routeradmin.services.changes.nouns import (
     find,
     key_field,
     parsed,
+    parsed_defaults,
     parsed_targets,
     patched,
     relocated,
@@ -136,7 +137,7 @@ def update_defaults(
         values = stated(before.defaults)
         if if_match not in (ANY, version):
             raise Stale("defaults", "defaults", version, values)
-        table = type(before.defaults).model_validate(patched(values, patch))
+        table = parsed_defaults(patched(values, patch))
         draft.after = before.model_copy(update={"defaults": table})
         draft.reports.append(reports.of_documents("update", "defaults", before, draft.after))
 
