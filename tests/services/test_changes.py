@@ -303,6 +303,9 @@ def test_defaults_are_changed_with_their_own_version(runtime: Runtime) -> None:
     assert runtime.current.snapshot.defaults.strategy == "fill_first"
     with pytest.raises(changes.Stale):
         changes.update_defaults({"strategy": None}, ADA, if_match=1)
+    with pytest.raises(Invalid) as refused:
+        changes.update_defaults({"strategy": "best"}, ADA, if_match=2)
+    assert [one.pointer for one in refused.value.problems] == ["/strategy"]
 
 
 def test_no_row_of_the_journal_or_the_revisions_holds_a_secret(runtime: Runtime) -> None:
@@ -318,3 +321,38 @@ def test_no_row_of_the_journal_or_the_revisions_holds_a_secret(runtime: Runtime)
         *SecretRow.objects.values(),
     ]
     assert "SENTINEL" not in json.dumps(rows, default=str)
+
+
+def test_an_alias_is_made_pointed_elsewhere_and_not_renamed(runtime: Runtime) -> None:
+    given(runtime)
+    changes.create("aliases", {"name": "plauder", "target": "talk"}, ADA)
+    assert runtime.current.snapshot.names["plauder"] == "chat"
+    saved = changes.update("aliases", "plauder", {"target": "chat"}, ADA, if_match=1)
+    assert (saved.version, saved.values["target"]) == (2, "chat")
+    with pytest.raises(Invalid):
+        changes.update("aliases", "plauder", {"name": "other"}, ADA, if_match=2)
+    with pytest.raises(Invalid, match="plauder"):
+        changes.update("aliases", "plauder", {"target": "plauder"}, ADA, if_match=2)
+
+
+def test_a_policy_keeps_the_fields_a_patch_does_not_name(runtime: Runtime) -> None:
+    given(runtime)
+    patch = {"retry": {"max_attempts": 3}, "fallback": {"context_window": None}}
+    saved = changes.update("policies", "careful", patch, ADA, if_match=1)
+    assert saved.values["retry"]["max_attempts"] == 3
+    assert saved.values["retry"]["jitter"] == 0.5
+    assert saved.values["fallback"]["context_window"] is None
+    assert saved.values["fallback"]["general"] == ["any"]
+    assert saved.values["classify"][0]["class"] == "transient"
+
+
+@pytest.mark.parametrize("noun", changes.EDITABLE)
+def test_every_kind_is_read_as_it_was_written(runtime: Runtime, noun: str) -> None:
+    """What the API shows can be sent back: nothing changes."""
+    given(runtime)
+    kind = changes.NOUNS[noun]
+    for entry in getattr(runtime.current.document, kind):
+        id = entry.name if noun == "aliases" else entry.id
+        values = changes.values_of(runtime.current.document, noun, id)
+        saved = changes.update(noun, id, values, ADA, if_match=1)
+        assert (saved.changed, saved.values) == (False, values)

@@ -62,4 +62,4 @@ def set_admin_state(
             )
             draft.events.append(event)
 
-    return saved(noun, id, commit(edit, by, reason))
+    return saved(noun, id, commit(edit, by, reason, about=(NOUNS[noun], id)))
