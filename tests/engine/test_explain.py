@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from routeradmin.engine.describe import candidate_json, percentile, utc_text
+from routeradmin.engine.describe import runtime_json, utc_text
 from routeradmin.engine.errors import ModelNotFound
 from routeradmin.engine.explain import Explanation, explain
 from routeradmin.engine.objects import (
@@ -22,7 +22,6 @@ from routeradmin.engine.objects import (
 )
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.engine.state import LastError
 from tests.engine.world import ASK, NOW, World, asking, catalog, deployment, route
 
 LAB = Provider("my-lab", "self-hosted")
@@ -191,30 +190,12 @@ def test_an_unknown_name_is_refused() -> None:
 def test_the_runtime_of_a_busy_cooling_candidate() -> None:
     world = World(catalog([deployment("a", rpm_limit=9, max_parallel_requests=4)]))
     world.now += 10
-    world.set("a", active=2, window=int(NOW // 60), rpm_used=3, tpm_used=900, rate_level=2)
+    world.set("a", active=2, window=int(NOW // 60), rpm_used=3, tpm_used=900)
     world.cool("a", 1.8)
-    world.set("a", latencies_ms=[10.0, 20.0, 30.0], ttfts_ms=[5.0], latency_ema_ms=12.5)
-    world.set("a", last_error=LastError("rate-limited", 429, "slow down", NOW + 10))
     candidate = world.resolved().route.candidates[0]
-    found = candidate_json(candidate, world.state("a"), ["m"], world.now)
-    assert found == {
-        "id": "a/k",
-        "deployment": "a",
-        "credential": "k",
-        "provider": "p",
-        "routes": ["m"],
+    assert runtime_json(candidate, world.state("a"), world.now) == {
         "state": "cooling",
-        "admin_state": "enabled",
-        "health": "healthy",
         "active": 2,
-        "max_parallel_requests": 4,
-        "rpm": {"used": 3, "limit": 9, "resets_at": "2027-01-15T08:01:00.000Z"},
-        "tpm": {"used": 900, "limit": None, "resets_at": "2027-01-15T08:01:00.000Z"},
-        "latency_ms": {"ema": 12.5, "p50": 20.0, "p95": 30.0, "ttft_p50": 5.0},
-        "successes": 0,
-        "failures": 0,
-        "consecutive_failures": 0,
-        "level": 2,
         "cooldown": {
             "class": "rate-limited",
             "status": None,
@@ -225,20 +206,11 @@ def test_the_runtime_of_a_busy_cooling_candidate() -> None:
             "level": 1,
             "set_by": "result",
         },
-        "last_error": {
-            "class": "rate-limited",
-            "status": 429,
-            "message": "slow down",
-            "at": "2027-01-15T08:00:10.000Z",
-        },
+        "rpm": {"used": 3, "limit": 9, "resets_at": "2027-01-15T08:01:00.000Z"},
+        "tpm": {"used": 900, "limit": None, "resets_at": "2027-01-15T08:01:00.000Z"},
     }
-    later = candidate_json(candidate, world.state("a"), [], world.now + 60)
+    later = runtime_json(candidate, world.state("a"), world.now + 60)
     assert (later["cooldown"], later["rpm"]["used"], later["state"]) == (None, 0, "recovering")
-
-
-def test_percentiles_are_none_without_samples() -> None:
-    assert percentile([], 0.5) is None
-    assert percentile([4.0], 0.95) == 4.0
 
 
 def test_requests_compare_by_what_they_ask() -> None:
