@@ -130,7 +130,7 @@ class MemoryStore:
             current = window(now)
             if not usable(candidate, state, tokens, now, current, True):
                 return None
-            accounting.take(state, tokens, now)
+            accounting.take(state, tokens, now, current)
             self._issued += 1
             lease = Lease(
                 f"{self._prefix}{self._issued:x}",

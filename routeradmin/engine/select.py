@@ -95,6 +95,8 @@ def _in_tier(
     candidates = table.candidates
     if not candidates:
         return None
+    strategy = strategies.BY_NAME.get(route.strategy)
+    takes_turns = strategy is strategies.round_robin
     barred = _NO_PLACES
     if skip or request.exclude or request.local_only or route.rules:
         barred = _barred(table, route, request, now, skip)
@@ -104,7 +106,7 @@ def _in_tier(
         request.estimate,
         now,
         rng,
-        view.cursor(tier.cursor),
+        view.cursor(tier.cursor) if takes_turns else 0,
         barred,
         _places(table, forgive) if forgive else _NO_PLACES,
     )
@@ -112,8 +114,7 @@ def _in_tier(
         place = table.index.get(prefer)
         if place is not None and field.free(place):
             return Pick(candidates[place], None, tier.index)
-    strategy = strategies.BY_NAME.get(route.strategy)
-    if strategy is strategies.round_robin:
+    if takes_turns:
         return _turn_by_turn(field, tier)
     if strategy is not None:
         place = strategy(field)
