@@ -18,10 +18,6 @@ def alone(script=(200,)) -> Drive:
     return Drive(catalog([A], route(["A"])), {"A": script})
 
 
-def tiers(script, **facts) -> Drive:
-    return Drive(catalog([A, B], route(["A"], ["B"], **facts), policy=ONCE), script)
-
-
 def test_nothing_compatible_makes_no_attempt_and_has_no_halt():
     halt = alone([200]).run(request=replace(ASK, opaque=(None,)))
     assert (halt.halt, halt.refusal.kind) == (None, "unsupported")
