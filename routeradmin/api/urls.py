@@ -70,7 +70,7 @@ def wrapped() -> list[URLPattern]:
         URLPattern(pattern.pattern, in_turn(patterns, place), pattern.default_args, pattern.name)
         for place, pattern in enumerate(patterns)
     ]
-    return [*views, re_path(r"^(?s:.*)$", open_to_ninja(missing))]
+    return [*views, re_path(r"", open_to_ninja(missing))]
 
 
 PREFIX = "api/v1/"
