@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from routeradmin.catalog.table import Table
 
 Reason = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T")
 
 
 class Page(BaseModel, Generic[T]):

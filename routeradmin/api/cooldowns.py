@@ -6,7 +6,7 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
-from ninja import Query, Router
+from ninja import Router
 from pydantic import Field
 
 from routeradmin.api import listing
@@ -116,9 +116,9 @@ def elapsed(change: Change) -> dict[str, Any]:
 @router.delete("", response=Cleared, auth=acting, summary="Clear cooldowns")
 def clear_cooldowns(
     request: HttpRequest,
-    deployment: str = Query(max_length=256),
-    credential: str | None = Query(None, max_length=256),
-    reason: Reason = Query("", max_length=1000),
+    deployment: str,
+    credential: str | None = None,
+    reason: Reason = "",
 ) -> HttpResponse:
     """Without ``credential`` all of the deployment's; levels and counts go to 0 as well."""
     changes = cooldowns.clear(deployment, credential, actor(request), reason)

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
+from pydantic.config import JsonDict
 
 from routeradmin.api import objects
 from routeradmin.api.access import actor, reason, writing
@@ -20,7 +21,7 @@ from routeradmin.catalog.table import Table
 from routeradmin.services import changes
 from routeradmin.services.changes.nouns import full_form
 
-WRITE_ONLY = {"format": "password", "writeOnly": True}
+WRITE_ONLY: JsonDict = {"format": "password", "writeOnly": True}
 
 
 class AccountCreation(Account):
@@ -55,10 +56,10 @@ def items(document: Document, entries: Sequence[Any]) -> Iterable[Item]:
 CREDENTIALS = Noun(
     "credentials", "credential", Account, output=AccountView, created=AccountCreation, items=items
 )
-router = Router(tags=["credentials"], by_alias=True)
+actions = Router(tags=["credentials"], by_alias=True)
 
 
-@router.post(
+@actions.post(
     "/{path:id}/secret", response=AccountView, auth=writing, summary="Replace a credential's secret"
 )
 def replace_secret(request: HttpRequest, id: str, body: SecretReplacement) -> HttpResponse:
@@ -67,4 +68,4 @@ def replace_secret(request: HttpRequest, id: str, body: SecretReplacement) -> Ht
     return objects.shown(request, CREDENTIALS, id)
 
 
-router_of(CREDENTIALS, router)
+router = router_of(CREDENTIALS, actions)

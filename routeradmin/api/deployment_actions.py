@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from routeradmin.api import objects
 from routeradmin.api.access import acting, actor
 from routeradmin.api.access import reason as reason_of
-from routeradmin.api.answers import answer
 from routeradmin.api.bodies import Reason
 from routeradmin.api.nouns import Noun
 from routeradmin.catalog.document import ServingModel
@@ -41,9 +37,7 @@ def why(request: HttpRequest, body: Action | None) -> str:
     return body.reason if body is not None and body.reason else reason_of(request)
 
 
-@router.post(
-    "/{path:id}/drain", response=ServingModel, auth=acting, summary="Drain a deployment"
-)
+@router.post("/{path:id}/drain", response=ServingModel, auth=acting, summary="Drain a deployment")
 def drain(request: HttpRequest, id: str, body: Drain | None = None) -> HttpResponse:
     """No new leases; running ones end by themselves. ``enable`` takes it back."""
     limit_s = body.limit_s if body is not None else None
@@ -59,9 +53,7 @@ def disable(request: HttpRequest, id: str, body: Action | None = None) -> HttpRe
     return objects.shown(request, DEPLOYMENTS, id)
 
 
-@router.post(
-    "/{path:id}/enable", response=ServingModel, auth=acting, summary="Enable a deployment"
-)
+@router.post("/{path:id}/enable", response=ServingModel, auth=acting, summary="Enable a deployment")
 def enable(request: HttpRequest, id: str, body: Action | None = None) -> HttpResponse:
     changes.enable(id, actor(request), reason=why(request, body))
     return objects.shown(request, DEPLOYMENTS, id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from routeradmin.api import deployment_actions
 from routeradmin.api.crud import router_of
-from routeradmin.api.deployment_actions import DEPLOYMENTS, router
 
-router_of(DEPLOYMENTS, router)
+router = router_of(deployment_actions.DEPLOYMENTS, deployment_actions.router)

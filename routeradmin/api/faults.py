@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFieldsSent
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from routeradmin.api import etags
 from routeradmin.api.problems import Problem, pointer
-from routeradmin.services.changes import AlreadyExists, Invalid, InUse, NotFound, Stale
+from routeradmin.services.changes import AlreadyExists, InUse, Invalid, NotFound, Stale
 
 log = logging.getLogger(__name__)
 MOST_LISTED = 1000  # places told of a body that is wrong everywhere
@@ -36,7 +36,9 @@ def on_validation(request: HttpRequest, fault: ValidationError) -> HttpResponse:
         422,
         "invalid_request",
         "The request was not accepted; 'errors' lists every place and what it needs.",
-        errors=[place(item["loc"], item["msg"], item["type"]) for item in fault.errors[:MOST_LISTED]],
+        errors=[
+            place(item["loc"], item["msg"], item["type"]) for item in fault.errors[:MOST_LISTED]
+        ],
     ).response()
 
 
@@ -49,7 +51,7 @@ def place(loc: Sequence[str | int], message: str, kind: str) -> tuple[str, str]:
             return "", "the body is missing; send a JSON object"
         return pointer(path[1:]), "is not a field of this object" if kind == EXTRA else detail
     name = str(path[0]) if path else source
-    return (f"?{name}" if source == "query" else name), detail
+    return (f"?{name}" if source == "query" else str(name)), detail
 
 
 EXTRA = "extra_forbidden"
@@ -138,17 +140,22 @@ def on_fault(request: HttpRequest, fault: Exception) -> HttpResponse:
     ).response()
 
 
+HANDLERS: dict[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
+    Problem: on_problem,
+    ValidationError: on_validation,
+    Invalid: on_invalid,
+    NotFound: on_unknown,
+    AlreadyExists: on_taken,
+    Stale: on_stale,
+    InUse: on_in_use,
+    HttpError: on_http_error,
+    RequestDataTooBig: on_too_big,
+    SuspiciousOperation: on_suspicious,
+    Http404: on_missing,
+    Exception: on_fault,
+}
+
+
 def install(api: NinjaAPI) -> None:
-    api.add_exception_handler(Problem, on_problem)
-    api.add_exception_handler(ValidationError, on_validation)
-    api.add_exception_handler(Invalid, on_invalid)
-    api.add_exception_handler(NotFound, on_unknown)
-    api.add_exception_handler(AlreadyExists, on_taken)
-    api.add_exception_handler(Stale, on_stale)
-    api.add_exception_handler(InUse, on_in_use)
-    api.add_exception_handler(HttpError, on_http_error)
-    api.add_exception_handler(RequestDataTooBig, on_too_big)
-    api.add_exception_handler(TooManyFieldsSent, on_too_big)
-    api.add_exception_handler(SuspiciousOperation, on_suspicious)
-    api.add_exception_handler(Http404, on_missing)
-    api.add_exception_handler(Exception, on_fault)
+    for kind, handler in HANDLERS.items():
+        api.add_exception_handler(kind, handler)

@@ -66,9 +66,7 @@ class Noun:
 def flat_fields(model: type[BaseModel]) -> tuple[str, ...]:
     """The fields that hold one value or a list of texts, by their written names."""
     return tuple(
-        info.alias or name
-        for name, info in model.model_fields.items()
-        if _is_flat(info.annotation)
+        info.alias or name for name, info in model.model_fields.items() if _is_flat(info.annotation)
     )
 
 
@@ -78,4 +76,6 @@ def _is_flat(annotation: Any) -> bool:
         return not issubclass(annotation, (BaseModel, dict))
     if get_origin(annotation) is dict:
         return False
-    return all(_is_flat(part) for part in get_args(annotation) if isinstance(part, type) or get_args(part))
+    return all(
+        _is_flat(part) for part in get_args(annotation) if isinstance(part, type) or get_args(part)
+    )

@@ -6,6 +6,7 @@ import hashlib
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+
 from routeradmin.api import etags, listing
 from routeradmin.api.access import actor, reason
 from routeradmin.api.answers import answer, encode, nothing
@@ -74,9 +75,7 @@ def updated(request: HttpRequest, noun: Noun, id: str, body: Table) -> HttpRespo
 
 def _changed(request: HttpRequest, noun: Noun, id: str, patch: dict[str, Any]) -> HttpResponse:
     version = based_on(request, noun, id)
-    changes.update(
-        noun.plural, id, patch, actor(request), if_match=version, reason=reason(request)
-    )
+    changes.update(noun.plural, id, patch, actor(request), if_match=version, reason=reason(request))
     return shown(request, noun, id)
 
 

@@ -87,7 +87,10 @@ def list_revisions(request: HttpRequest) -> HttpResponse:
 
 
 @router.post(
-    "/{int:number}/rollback", response=CatalogChange, auth=writing, summary="Roll back to a revision"
+    "/{int:number}/rollback",
+    response=CatalogChange,
+    auth=writing,
+    summary="Roll back to a revision",
 )
 def roll_back(request: HttpRequest, number: int, body: Rollback | None = None) -> HttpResponse:
     """Makes a new revision with the old one's catalog; what people want of objects

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
+from pydantic.config import JsonDict
 
 from routeradmin.access.models import User
 from routeradmin.api import etags, listing
@@ -19,7 +20,7 @@ from routeradmin.services import changes
 
 router = Router(tags=["users"])
 
-WRITE_ONLY = {"format": "password", "writeOnly": True}
+WRITE_ONLY: JsonDict = {"format": "password", "writeOnly": True}
 
 
 class UserFields(Table):
@@ -59,9 +60,7 @@ def found(id: str) -> User:
 
 def show(request: HttpRequest, row: User, status: int = 200) -> HttpResponse:
     headers = {"Location": f"/api/v1/users/{row.username}"} if status == 201 else None
-    return answer(
-        request, changes.user_values(row), status=status, etag=row.etag, headers=headers
-    )
+    return answer(request, changes.user_values(row), status=status, etag=row.etag, headers=headers)
 
 
 def based_on(request: HttpRequest, id: str) -> int | str:
