@@ -143,16 +143,16 @@ def test_an_id_cannot_be_changed(stocked: Api, life: Life) -> None:
 @each
 def test_an_unknown_field_is_named_and_nothing_is_changed(stocked: Api, life: Life) -> None:
     created = problem(
-        stocked.post(f"/{life.noun}", {**life.body, "colour": "red"}), 422, "invalid_request"
+        stocked.post(f"/{life.noun}", {**life.body, "colour": "crimson"}), 422, "invalid_request"
     )
     assert [place["pointer"] for place in created["errors"]] == ["/colour"]
     problem(stocked.get(life.path), 404, "not_found")
     stocked.post(f"/{life.noun}", life.body)
-    changed = stocked.patch(life.path, {**life.change, "colour": "red"}, if_match="*")
+    changed = stocked.patch(life.path, {**life.change, "colour": "crimson"}, if_match="*")
     assert [place["pointer"] for place in problem(changed, 422, "invalid_request")["errors"]] == [
         "/colour"
     ]
-    assert "red" not in stocked.get(life.path).content.decode()
+    assert "crimson" not in stocked.get(life.path).content.decode()
 
 
 @each
