@@ -31,7 +31,7 @@ from routeradmin.engine.state import (
     ReportState,
     Settlement,
 )
-from routeradmin.engine.turn_state import TurnState
+from routeradmin.engine.turn_state import Opening, TurnState
 from routeradmin.engine.windows import roll, window
 
 TURN_KEPT_S = 3600.0
@@ -50,7 +50,7 @@ class MemoryStore:
         self._local = LocalStates()
         self._book = LeaseBook()
         self._cursors: dict[str, int] = {}
-        self._turns: OrderedDict[str, tuple[float, TurnState]] = OrderedDict()
+        self._turns: OrderedDict[str, tuple[float, TurnState | Opening]] = OrderedDict()
         self._listeners: list[Listener] = []
         self._issued = 0
         self._latest = 0.0  # the newest ``now`` seen: bind has none of its own
@@ -132,8 +132,9 @@ class MemoryStore:
                 return None
             accounting.take(state, tokens, now, current)
             self._issued += 1
+            lease_id = f"{self._prefix}{self._issued:x}"
             lease = Lease(
-                f"{self._prefix}{self._issued:x}",
+                lease_id,
                 candidate.key,
                 self._issued,
                 grant.owner,
@@ -143,7 +144,7 @@ class MemoryStore:
                 current,
                 candidate.credential.secret_version,
                 grant.route_id,
-                grant.turn_id,
+                grant.turn_id or lease_id,
                 grant.policy_id,
             )
             self._book.add(lease, state)
@@ -272,11 +273,11 @@ class MemoryStore:
     async def phase(self, lease_id: str) -> ReportState:
         return self._book.find(lease_id).phase
 
-    async def load_turn(self, turn_id: str, now: float) -> TurnState | None:
+    async def load_turn(self, turn_id: str, now: float) -> TurnState | Opening | None:
         saved_at, turn = self._turns.get(turn_id, (0.0, None))
         return turn if now - saved_at < TURN_KEPT_S else None
 
-    async def save_turn(self, turn: TurnState, now: float) -> None:
+    async def save_turn(self, turn: TurnState | Opening, now: float) -> None:
         """The store keeps the object itself: a caller that changes it saves it again."""
         with self._lock:
             turns = self._turns

@@ -17,7 +17,7 @@ from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import CandidateKey, Outcome, Settlement, StateView
 from routeradmin.engine.turn_path import Path
 from routeradmin.engine.turn_rules import fallback_list, verdict
-from routeradmin.engine.turn_state import Attempt, HaltReason, Mood, TurnState
+from routeradmin.engine.turn_state import Attempt, HaltReason, Mood, Opening, TurnState
 from routeradmin.engine.turn_steps import Halt, Step, Try, Wait
 
 Admit = Callable[[Candidate], bool]
@@ -66,6 +66,32 @@ class Turn:
         if route is None or "*" in route.alias:
             return cls(state, resolve(snapshot, state.model))
         return cls(state, Resolved(route, None, state.model, snapshot))
+
+    @classmethod
+    def reopen(cls, opening: Opening, snapshot: Snapshot) -> Turn:
+        """The turn that an opening stands for, on the snapshot of now.
+
+        Raises ModelNotFound if its route is gone; a candidate that is gone has no attempt.
+        """
+        turn = cls.resume(
+            TurnState(
+                opening.id,
+                opening.model,
+                opening.route_id,
+                opening.request,
+                opening.at,
+                at_route=opening.route_id,
+                tier=opening.tier,
+            ),
+            snapshot,
+        )
+        limit_s = turn.policy.turn.deadline_s
+        turn.state.deadline_at = None if limit_s is None else opening.at + limit_s
+        for candidate in turn.resolved.route.candidates:
+            if candidate.key == opening.key and candidate.tier == opening.tier:
+                step = Try(candidate, None, turn.resolved, opening.tier)
+                turn.begin(step, opening.at, opening.lease_id)
+        return turn
 
     def next(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.state import CandidateKey
@@ -81,6 +81,22 @@ class Attempt:
             "usage": {"input": self.input_tokens, "output": self.output_tokens},
             "message": self.message,
         }
+
+
+class Opening(NamedTuple):
+    """A turn with one attempt begun and nothing told yet: most turns never become more.
+
+    ``Turn.reopen`` makes the whole turn of it. ``at`` is when the attempt began, epoch seconds.
+    """
+
+    id: str
+    model: str
+    route_id: str
+    request: SelectRequest
+    key: CandidateKey
+    tier: int
+    lease_id: str
+    at: float
 
 
 @dataclass(slots=True)
