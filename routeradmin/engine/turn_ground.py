@@ -14,7 +14,7 @@ from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.snapshot import Candidate
 from routeradmin.engine.state import CandidateKey, StateView
 from routeradmin.engine.turn_rules import PREVIEWED
-from routeradmin.engine.turn_state import Mood, TurnState
+from routeradmin.engine.turn_state import Mood, TurnState, rest_name
 from routeradmin.engine.turn_steps import Try
 
 
@@ -129,7 +129,7 @@ class Ground:
             return set()
         found = set()
         for candidate in self._candidates():
-            until = rested.get(str(candidate.key))
+            until = rested.get(rest_name(candidate.key))
             if until is None:
                 continue
             state = view.of(candidate)
