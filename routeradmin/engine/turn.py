@@ -46,7 +46,9 @@ class Turn:
     ) -> Turn:
         """A new turn; the earlier of the caller's deadline and the policy's counts."""
         limit_s = resolved.route.policy.turn.deadline_s
-        ends = [at for at in (deadline_at, None if limit_s is None else now + limit_s) if at]
+        ends = [
+            at for at in (deadline_at, None if limit_s is None else now + limit_s) if at is not None
+        ]
         state = TurnState(
             turn_id,
             resolved.requested,
@@ -181,7 +183,10 @@ class Turn:
             self._path.leave_for(own)
 
     def stop(self, reason: HaltReason, now: float) -> Halt:
-        """End the turn from outside: cancelled, deadline, limit-refused, sink-refused."""
+        """End the turn from outside: cancelled, deadline, limit-refused, sink-refused. One that
+        is over stays as it ended."""
+        if self.state.halt is not None:
+            return self._halt or self._describe(self.state.halt)
         self._halt = self._describe(reason)
         return self._over(self._halt, now)
 

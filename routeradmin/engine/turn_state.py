@@ -104,8 +104,8 @@ class TurnState:
     """Where the turn stands. Moments are epoch seconds.
 
     ``tried``: keys of this round. ``spent``: keys whose failure here cannot be retried.
-    ``rested``: key text to the end of the cooldown that this turn's own failure set. ``places``:
-    deployment to the route and tier that visited it. ``queue``: preview keys still to come.
+    ``rested``: ``rest_name`` to the end of the cooldown that this turn's own failure set.
+    ``places``: deployment to the route and tier that visited it. ``queue``: preview keys to come.
     """
 
     id: str
@@ -177,6 +177,11 @@ class TurnState:
         for name in ("targets", "routes_entered", "warnings"):
             values[name] = list(values[name])
         return cls(**values)
+
+
+def rest_name(key: CandidateKey) -> str:
+    """The key as one text; ids may hold slashes, never line ends."""
+    return "\n".join(key)
 
 
 _SETS = ("requires", "exclude", "tags")
