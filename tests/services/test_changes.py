@@ -273,6 +273,8 @@ def test_an_action_makes_a_revision_and_an_event_once(runtime: Runtime) -> None:
         "user:ada",
         "maintenance",
     )
+    with pytest.raises(Invalid):
+        changes.drain("acme-second", ADA, limit_s=1e300)
     changes.disable("acme-second", ADA)
     assert changes.disable("acme-second", ADA).changed is False
     assert changes.enable("acme-second", ADA).values["drain_until"] is None
@@ -356,3 +358,12 @@ def test_every_kind_is_read_as_it_was_written(runtime: Runtime, noun: str) -> No
         values = changes.values_of(runtime.current.document, noun, id)
         saved = changes.update(noun, id, values, ADA, if_match=1)
         assert (saved.changed, saved.values) == (False, values)
+
+
+def test_an_import_based_on_an_older_revision_is_refused(runtime: Runtime) -> None:
+    given(runtime)
+    document = make.document(make.catalog())
+    assert changes.replace_document(document, ADA, if_match=1).revision == 2
+    with pytest.raises(changes.Stale) as refused:
+        changes.replace_document(document, ADA, mode="replace", if_match=1)
+    assert refused.value.version == 2

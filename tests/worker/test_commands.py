@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from routeradmin.access.models import ApiKey
 from routeradmin.catalog.models import Provider, Revision
@@ -94,3 +95,14 @@ def test_rotating_and_retaining_tell_what_they_did() -> None:
     assert "turns: 0 deleted" in run("retain", "--turn-days", "1")
     with pytest.raises(CommandError):
         run("retain", "--turn-days", "-1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("create_key", "--name", "ci", "--scopes", "read"), ("export_catalog",), ("retain",)],
+)
+def test_a_database_that_lacks_migrations_is_named_as_the_reason(words: tuple[str, ...]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'journal'")
+    with pytest.raises(CommandError, match="migrate"):
+        run(*words)
