@@ -108,7 +108,7 @@ class Tier:
         if table is None:
             table = self._build(request)
             if len(self._tables) >= TABLES_PER_TIER:
-                self._tables.pop(next(iter(self._tables)), None)
+                self._tables = {}  # a new one: another thread may be reading the old
             self._tables[signature] = table
         return table
 
