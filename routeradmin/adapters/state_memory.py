@@ -53,6 +53,7 @@ class MemoryStore:
         self._turns: OrderedDict[str, tuple[float, TurnState | Opening]] = OrderedDict()
         self._listeners: list[Listener] = []
         self._issued = 0
+        self._bound = False
         self._latest = 0.0  # the newest ``now`` seen: bind has none of its own
         self._next_review = 0.0
         self.of = self._local.of
@@ -79,12 +80,16 @@ class MemoryStore:
         with self._lock:
             now = self._latest
             for state in self._local.bind(snapshot, now):
-                version = self._local.secret_version(state.key)
-                change = health.renew_secret(state, version, now)
-                self._local.review(state, now)
-                changes += [] if change is None else [change]
+                changes += self._renew_secret(state, now)
+            self._bound = True
             self._seq += 1
         self._tell(changes)
+
+    def _renew_secret(self, state: CandidateState, now: float) -> list[Change]:
+        version = self._local.secret_version(state.key)
+        change = health.renew_secret(state, version, now)
+        self._local.review(state, now)
+        return [] if change is None else [change]
 
     def expire(self, now: float) -> Sequence[Lease]:
         """Give back leases whose time is over; now and then, write down cooldowns that ended."""
@@ -296,6 +301,8 @@ class MemoryStore:
             for kept in records:
                 state = self._local.at(durable.key_of(kept))
                 durable.restore(state, kept, now)
+                if self._bound and self._local.outdated(state):
+                    self._renew_secret(state, now)
                 self._changed(state, now)
 
     def _tell(self, changes: Sequence[Change]) -> None:

@@ -76,5 +76,5 @@ def suspicious(deployment: Deployment, state: CandidateState, now: float) -> boo
     return (
         (parallel is not None and state.active >= parallel)
         or (rpm is not None and state.rpm_used >= rpm)
-        or (tpm is not None and state.tpm_used > tpm // 2)
+        or (tpm is not None and (state.tpm_used > tpm // 2 or tpm == 0))
     )

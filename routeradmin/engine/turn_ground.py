@@ -10,7 +10,7 @@ from routeradmin.engine.eligibility import rejections
 from routeradmin.engine.objects import AuthKind, BillingKind
 from routeradmin.engine.policy import TurnPolicy
 from routeradmin.engine.resolve import Resolved
-from routeradmin.engine.select import Pick, pick
+from routeradmin.engine.select import Pick, choose
 from routeradmin.engine.snapshot import Candidate
 from routeradmin.engine.state import CandidateKey, StateView
 from routeradmin.engine.turn_rules import PREVIEWED
@@ -81,7 +81,7 @@ class Ground:
         """The strategy's choice among what this turn may still visit."""
         forgive = self._forgiven(view, now)
         while True:
-            found = pick(
+            found = choose(
                 self.at,
                 self._state.request,
                 view,
@@ -92,8 +92,8 @@ class Ground:
                 forgive=forgive,
                 prefer=prefer,
             )
-            if not isinstance(found, Pick) or self._may_visit(found.candidate):
-                return found if isinstance(found, Pick) else None
+            if found is None or self._may_visit(found.candidate):
+                return found
             skip = {*skip, found.candidate.key}
 
     def _skipped(self, tried: Iterable[CandidateKey]) -> set[CandidateKey]:

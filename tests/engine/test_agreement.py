@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routeradmin.engine import strategies
-from routeradmin.engine.eligibility import rejections, runtime, usable
+from routeradmin.engine.eligibility import all_rejections, rejections, runtime, usable
 from routeradmin.engine.explain import explain
 from routeradmin.engine.refusal import Refusal
 from routeradmin.engine.select import Pick, pick
@@ -85,6 +85,18 @@ def test_the_first_reason_is_looked_for_with_the_same_rules(seed: int) -> None:
         assert usable(candidate, state, tokens, NOW, window(NOW)) is (not all_reasons)
         limits = [r for r in all_reasons if r not in ("cooling-down", "unhealthy")]
         assert usable(candidate, state, tokens, NOW, window(NOW), True) is (not limits)
+
+
+@SHORT
+@given(seeds)
+def test_looking_up_once_what_candidates_share_changes_no_reason(seed: int) -> None:
+    world, request = any_case(seed)
+    route_ = world.resolved().route
+    found = all_rejections(route_, request, world.store, NOW)
+    assert found == [
+        (candidate, rejections(candidate, route_, request, world.store, NOW))
+        for candidate in route_.candidates
+    ]
 
 
 @SHORT
