@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from routeradmin.access.models import User
 from tests.api.client import Api, problem
 
 PATHS = (
@@ -43,7 +44,7 @@ def test_a_write_without_condition_is_refused(
 
 @each_path
 @each_method
-@pytest.mark.parametrize("tag", ["stale", '"other"', 'W/{etag}', "unquoted", "", '"a", "b"'])
+@pytest.mark.parametrize("tag", ["stale", '"other"', "W/{etag}", "unquoted", "", '"a", "b"'])
 def test_a_write_based_on_another_state_is_refused(
     stocked: Api, method: str, path: str, change: dict[str, Any], tag: str
 ) -> None:
@@ -88,7 +89,9 @@ def test_tags_are_strong_and_save_reading_what_is_known(
 
 def test_of_two_editors_the_second_is_told(stocked: Api) -> None:
     first = second = stocked.get("/deployments/acme-large").headers["ETag"]
-    assert stocked.patch("/deployments/acme-large", {"weight": 2}, if_match=first).status_code == 200
+    assert (
+        stocked.patch("/deployments/acme-large", {"weight": 2}, if_match=first).status_code == 200
+    )
     lost = stocked.patch("/deployments/acme-large", {"priority": 3}, if_match=second)
     problem(lost, 412, "stale")
     item = stocked.get("/deployments/acme-large").json()
@@ -119,9 +122,7 @@ def test_a_new_secret_is_a_new_state_of_its_credential(stocked: Api) -> None:
     after = stocked.post("/credentials/acme-key/secret", {"secret": "sk-0123456789abcdef"})
     assert after.status_code == 200, after.content
     assert after.headers["ETag"] != before
-    problem(
-        stocked.patch("/credentials/acme-key", {"name": "X"}, if_match=before), 412, "stale"
-    )
+    problem(stocked.patch("/credentials/acme-key", {"name": "X"}, if_match=before), 412, "stale")
 
 
 def test_the_catalog_as_a_whole_has_the_revision_as_its_tag(stocked: Api) -> None:
@@ -137,7 +138,7 @@ def test_the_catalog_as_a_whole_has_the_revision_as_its_tag(stocked: Api) -> Non
     assert stocked.put("/catalog?dry_run=true", body).status_code == 200
 
 
-def test_keys_and_users_have_conditions_too(stocked: Api) -> None:
+def test_keys_and_users_have_conditions_too(stocked: Api, admin: User) -> None:
     made = {
         "keys": stocked.post("/keys", {"name": "ci", "scopes": ["read"]}).json()["id"],
         "users": stocked.post(

@@ -89,9 +89,7 @@ def test_what_was_read_and_put_back_changes_nothing(stocked: Api, life: Life) ->
     stocked.post(f"/{life.noun}", life.body)
     read = stocked.get(life.path)
     revision = stocked.get("/catalog").headers["ETag"]
-    body = {
-        name: value for name, value in read.json().items() if not name.startswith("secret_f")
-    }
+    body = {name: value for name, value in read.json().items() if not name.startswith("secret_f")}
     body.pop("secret_changed_at", None)
     put = stocked.put(life.path, body, if_match=read.headers["ETag"])
     assert put.status_code == 200, put.content
