@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from routeradmin.access.models import User
 from tests.api.client import Api, problem
 
 PATHS = (
@@ -137,7 +138,7 @@ def test_the_catalog_as_a_whole_has_the_revision_as_its_tag(stocked: Api) -> Non
     assert stocked.put("/catalog?dry_run=true", body).status_code == 200
 
 
-def test_keys_and_users_have_conditions_too(stocked: Api) -> None:
+def test_keys_and_users_have_conditions_too(stocked: Api, admin: User) -> None:
     made = {
         "keys": stocked.post("/keys", {"name": "ci", "scopes": ["read"]}).json()["id"],
         "users": stocked.post(
