@@ -19,7 +19,7 @@ from routeradmin.console.nouns import (
     state_of,
     tags_of,
 )
-from routeradmin.console.views.deployments import rows_of
+from routeradmin.console.standing import rows_of
 
 MEANINGS = {name: text.partition(": ")[2] for name, text in STRATEGIES if name}
 
