@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
@@ -16,9 +15,18 @@ from django.views.decorators.http import require_POST
 from routeradmin.console import curl, writes
 from routeradmin.console.access import operator
 from routeradmin.console.htmx import see_other, varied, wants_fragment
-from routeradmin.services import changes, cooldowns, probing, runtime
+from routeradmin.services import changes, connecting, cooldowns, looking, runtime
 
 MOST_COOLDOWN_S = 7 * 86400
+
+
+class Step(NamedTuple):
+    """One thing that was tried; ``ok`` None: not tried, or it cannot be told."""
+
+    name: str
+    ok: bool | None
+    duration_ms: float | None
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,8 @@ class Done:
 
     text: str
     call: str
-    undo: dict[str, Any] = field(default_factory=dict)
+    undo: str = ""
+    steps: Sequence[Step] = ()
 
 
 class Refused(Exception):
@@ -63,7 +72,7 @@ def _wanted(action: str, past: str) -> Callable[[Asked], Done]:
     def act(asked: Asked) -> Done:
         before = _state_before(asked)
         getattr(changes, action)(asked.deployment, asked.by, reason=asked.reason)
-        undo = {"action": UNDOES[before]} if UNDOES[before] != action else {}
+        undo = UNDOES[before] if UNDOES[before] != action else ""
         body = {"reason": asked.reason} if asked.reason else None
         call = curl.deployment_action(asked.deployment, action, body)
         return Done(f"{asked.deployment} {past}.", call, undo)
@@ -85,35 +94,43 @@ def _cool(asked: Asked) -> Done:
     if not 0 < seconds <= MOST_COOLDOWN_S:
         raise Refused("A cooldown lasts between 1 second and 7 days.")
     cooldowns.set_by_hand(asked.deployment, asked.credential, seconds, asked.by, asked.reason)
-    body: dict[str, Any] = {"deployment": asked.deployment, "credential": asked.credential,
-                            "seconds": seconds, "reason": asked.reason}
+    body: dict[str, Any] = {
+        "deployment": asked.deployment,
+        "credential": asked.credential,
+        "seconds": seconds,
+        "reason": asked.reason,
+    }
     given = {name: value for name, value in body.items() if value}
-    return Done(f"{asked.whom} cools for {seconds:g} s.", curl.post("cooldowns", given),
-                {"action": "clear"})
+    return Done(f"{asked.whom} cools for {seconds:g} s.", curl.post("cooldowns", given), "clear")
 
 
 def _probe(asked: Asked) -> Done:
-    """One probe per candidate, now; a deployment without a probe is asked for its model list."""
-    current = runtime.get()
-    wanted = [
-        one
-        for one in probing.askings_of(current.current.snapshot, asked.deployment)
-        if asked.credential in (None, one.credential.id)
-    ]
-    if not wanted:
-        raise Refused(f"{asked.whom} has no credential to be probed with.")
-
-    async def ask() -> list[str]:
-        outcomes = [await probing.probe_now(one, current) for one in wanted]
-        return [
-            f"{one.credential.id}: {outcome.failure or 'answers'}"
-            for one, (outcome, _) in zip(wanted, outcomes, strict=True)
-        ]
-
-    text = "; ".join(async_to_sync(ask)())
-    return Done(
-        f"Probed {asked.deployment}: {text}.", curl.deployment_action(asked.deployment, "probe")
+    """The deployment's own probe, now, with each credential or the one that was named."""
+    seen = looking.probe(
+        asked.deployment, asked.by, credential_id=asked.credential, reason=asked.reason
     )
+    steps = [
+        Step(
+            f"{one.credential}, {one.mode}",
+            one.outcome.failure is None,
+            one.duration_ms,
+            " ".join(filter(None, (one.outcome.failure, one.outcome.message))),
+        )
+        for one in seen
+    ]
+    call = curl.deployment_action(asked.deployment, "probe")
+    return Done(f"Probed {asked.whom}.", call, steps=steps)
+
+
+def _test(asked: Asked) -> Done:
+    """How far a request gets; changes nothing."""
+    tested = connecting.try_out(
+        asked.deployment, asked.by, credential_id=asked.credential, reason=asked.reason
+    )
+    steps = [Step(one.name, one.ok, one.duration_ms, one.detail) for one in tested.steps]
+    verdict = "works" if tested.ok else "does not work"
+    text = f"{asked.deployment} {verdict} with {tested.credential}."
+    return Done(text, curl.deployment_action(asked.deployment, "test"), steps=steps)
 
 
 ACTIONS: dict[str, Callable[[Asked], Done]] = {
@@ -123,6 +140,7 @@ ACTIONS: dict[str, Callable[[Asked], Done]] = {
     "clear": _clear,
     "cool": _cool,
     "probe": _probe,
+    "test": _test,
 }
 
 

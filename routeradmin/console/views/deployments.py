@@ -71,7 +71,16 @@ def _credentials(entry: Entry, index: Index) -> str:
 
 
 def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
-    return {"rows": rows_of(entry.id)}
+    return {"rows": rows_of(entry.id), "probe_cost": _probe_cost(entry, index)}
+
+
+def _probe_cost(entry: Entry, index: Index) -> str:
+    """Costly actions say what they cost before they are taken."""
+    endpoint = index.endpoints.get(entry.endpoint_id)
+    probe = entry.probe or (endpoint.probe if endpoint else None)
+    if probe is not None and probe.mode == "chat":
+        return "A probe sends one request of at most 16 tokens per credential; it may be billed."
+    return "A probe reads the provider's model list, which costs nothing."
 
 
 NOUN = Noun(

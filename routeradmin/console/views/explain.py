@@ -67,6 +67,4 @@ def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
 
 def _shares(shares: dict[str, float]) -> list[dict[str, Any]]:
     ordered = sorted(shares.items(), key=lambda pair: -pair[1])
-    return [
-        {"id": uid, "share": share, "percent": round(100 * share, 1)} for uid, share in ordered
-    ]
+    return [{"id": uid, "share": share, "percent": round(100 * share, 1)} for uid, share in ordered]

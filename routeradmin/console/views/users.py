@@ -90,7 +90,9 @@ def _page(
     action = f"/edit/users/{name}" if name else "/new/users"
     context = {"form": form, "uid": name, "action": action, "back": "/users", **(more or {})}
     context["noun"] = {"one": "user", "slug": "users", "title": "Users"}
-    template = "console/catalog/_form.html" if wants_fragment(request) else "console/users/form.html"
+    template = (
+        "console/catalog/_form.html" if wants_fragment(request) else "console/users/form.html"
+    )
     answer = render(request, template, context, status=status or (422 if form.errors else 200))
     return varied(answer)
 
