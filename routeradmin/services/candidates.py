@@ -57,14 +57,6 @@ def placed(snapshot: Snapshot) -> tuple[Placed, ...]:
     )
 
 
-@lru_cache(maxsize=2)
-def placed_by_deployment(snapshot: Snapshot) -> dict[str, list[Placed]]:
-    found: dict[str, list[Placed]] = {}
-    for place in placed(snapshot):
-        found.setdefault(place.candidate.key.deployment, []).append(place)
-    return found
-
-
 def _candidate(deployment: Deployment, credential: Credential) -> Candidate:
     key = CandidateKey(deployment.id, credential.id)
     target = Target(deployment.id, deployment, 0)
@@ -81,19 +73,15 @@ def _routes_by_deployment(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
 
 
 def observed(
-    snapshot: Snapshot, states: Iterable[CandidateState], only: str | None = None
+    snapshot: Snapshot, states: Iterable[CandidateState]
 ) -> Iterator[tuple[Placed, CandidateState | None]]:
-    """Each candidate with its state, if it has one; those with a pattern also per matched name.
-
-    ``only``: the candidates of this deployment alone.
-    """
+    """Each candidate with its state, if it has one; those with a pattern also per matched name."""
     known = {state.key: state for state in states}
     matched: dict[tuple[str, str], list[CandidateState]] = {}
     for key, state in known.items():
         if key.matched:
             matched.setdefault((key.deployment, key.credential), []).append(state)
-    places = placed(snapshot) if only is None else placed_by_deployment(snapshot).get(only, ())
-    for place in places:
+    for place in placed(snapshot):
         key = place.candidate.key
         yield place, known.get(key)
         for state in sorted(matched.get((key.deployment, key.credential), ()), key=_matched):

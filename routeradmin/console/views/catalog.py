@@ -74,8 +74,12 @@ def dependents(noun: Noun, uid: str) -> list[dict[str, str]]:
 
 
 def _page_of(one: changes.Dependent) -> str:
+    """A target is shown by its route; rules, intents and defaults have no page."""
+    noun, uid = one.noun, one.id
+    if noun == "targets":
+        noun, uid = "routes", catalog.index().route_of_target.get(uid, "")
     try:
-        return reverse(f"{one.noun}-one", args=[one.id])
+        return reverse(f"{noun}-one", args=[uid])
     except NoReverseMatch:
         return ""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from routeradmin.console import board
 from routeradmin.console.catalog import Index
 from routeradmin.console.forms.deployments import DeploymentDraft
 from routeradmin.console.nouns import (
@@ -19,18 +18,7 @@ from routeradmin.console.nouns import (
     named,
     tags_of,
 )
-from routeradmin.services import candidates, runtime
-
-
-def rows_of(uid: str) -> list[dict[str, Any]]:
-    """The deployment's candidates as the live page shows them."""
-    current = runtime.get()
-    now, snapshot = current.clock(), current.current.snapshot
-    states = [state for state in current.store.states() if state.key.deployment == uid]
-    return [
-        board.dressed(candidates.candidate_json(place, state, now))
-        for place, state in candidates.observed(snapshot, states, only=uid)
-    ]
+from routeradmin.console.standing import rows_of
 
 
 def _state(entry: Entry, index: Index) -> Cell:
@@ -83,7 +71,16 @@ def _credentials(entry: Entry, index: Index) -> str:
 
 
 def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
-    return {"rows": rows_of(entry.id)}
+    return {"rows": rows_of(entry.id), "probe_cost": _probe_cost(entry, index)}
+
+
+def _probe_cost(entry: Entry, index: Index) -> str:
+    """Costly actions say what they cost before they are taken."""
+    endpoint = index.endpoints.get(entry.endpoint_id)
+    probe = entry.probe or (endpoint.probe if endpoint else None)
+    if probe is not None and probe.mode == "chat":
+        return "A probe sends one request of at most 16 tokens per credential; it may be billed."
+    return "A probe reads the provider's model list, which costs nothing."
 
 
 NOUN = Noun(

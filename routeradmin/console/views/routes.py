@@ -19,14 +19,14 @@ from routeradmin.console.nouns import (
     state_of,
     tags_of,
 )
-from routeradmin.console.views.deployments import rows_of
+from routeradmin.console.standing import rows_of
 
 MEANINGS = {name: text.partition(": ")[2] for name, text in STRATEGIES if name}
 
 
 def _alias(entry: Entry, index: Index) -> Cell:
-    sub = entry.name if entry.name and entry.name != entry.alias else ""
-    return Cell(entry.alias, url=link("routes", entry.id).url, sub=sub or entry.id)
+    others = [text for text in (entry.name, entry.id) if text and text != entry.alias]
+    return Cell(entry.alias, url=link("routes", entry.id).url, sub=others[0] if others else "")
 
 
 def strategy_of(entry: Entry, index: Index) -> str:
