@@ -1,10 +1,12 @@
-"""The first admin and the first key, made once."""
+"""Before the first request: a migrated database, the first admin and the first key."""
 
 from __future__ import annotations
 
 import secrets
 
 from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from routeradmin.access.models import ApiKey, Role, Scope, User
 from routeradmin.services import keys, publishing
@@ -14,6 +16,21 @@ from routeradmin.services.changes.keys import create_key
 
 BY = Actor("bootstrap", "environment")
 KEY_NAME = "bootstrap"
+
+
+class NotMigrated(Exception):
+    """The database is older than the program."""
+
+
+def require_migrated() -> None:
+    """Raises NotMigrated."""
+    executor = MigrationExecutor(connection)
+    waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if waiting:
+        raise NotMigrated(
+            f"{len(waiting)} migrations wait: run manage.py migrate first, or start with "
+            "manage.py serve, which does it"
+        )
 
 
 def from_environment() -> None:

@@ -47,7 +47,10 @@ class SecretBook:
         self.redactor = Redactor(())
 
     def get(self, credential: Credential) -> Secret | None:
-        return self._opened.secrets.get(credential.id)
+        return self.by_id(credential.id)
+
+    def by_id(self, credential_id: str) -> Secret | None:
+        return self._opened.secrets.get(credential_id)
 
     def __contains__(self, credential_id: object) -> bool:
         return credential_id in self._opened.secrets
