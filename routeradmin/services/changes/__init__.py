@@ -1,0 +1,78 @@
+"""Every configuration write: check, save, audit, new revision, publish.
+
+Each call answers after its change is in force in this process; a refused one has changed nothing.
+"""
+
+from __future__ import annotations
+
+from routeradmin.catalog.problems import Invalid, Problem
+from routeradmin.services.changes.commit import Actor, Commit
+from routeradmin.services.changes.documents import (
+    Imported,
+    replace_document,
+    revision_document,
+    rollback,
+)
+from routeradmin.services.changes.errors import (
+    AlreadyExists,
+    Dependent,
+    InUse,
+    NotFound,
+    Refused,
+    Stale,
+)
+from routeradmin.services.changes.keys import (
+    create_key,
+    delete_key,
+    key_values,
+    revoke_key,
+    update_key,
+)
+from routeradmin.services.changes.nouns import EDITABLE, NOUNS, values_of
+from routeradmin.services.changes.objects import ANY, Saved, create, delete, update, update_defaults
+from routeradmin.services.changes.references import dependents
+from routeradmin.services.changes.states import disable, drain, enable, set_admin_state
+from routeradmin.services.changes.stored_secrets import replace_secret, rotate_sealing
+from routeradmin.services.changes.users import create_user, delete_user, update_user, user_values
+
+__all__ = [
+    "ANY",
+    "EDITABLE",
+    "NOUNS",
+    "Actor",
+    "AlreadyExists",
+    "Commit",
+    "Dependent",
+    "Imported",
+    "InUse",
+    "Invalid",
+    "NotFound",
+    "Problem",
+    "Refused",
+    "Saved",
+    "Stale",
+    "create",
+    "create_key",
+    "create_user",
+    "delete",
+    "delete_key",
+    "delete_user",
+    "dependents",
+    "disable",
+    "drain",
+    "enable",
+    "key_values",
+    "replace_document",
+    "replace_secret",
+    "revision_document",
+    "revoke_key",
+    "rollback",
+    "rotate_sealing",
+    "set_admin_state",
+    "update",
+    "update_defaults",
+    "update_key",
+    "update_user",
+    "user_values",
+    "values_of",
+]

@@ -1,0 +1,178 @@
+"""The one path of every configuration write: check, save, audit, new revision, publish.
+
+All of it is one transaction; the snapshot is swapped once the transaction is in. Whatever fails
+on the way leaves rows, revision and snapshot as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from routeradmin.adapters.addresses import check_url
+from routeradmin.catalog import canonical, rows, validate
+from routeradmin.catalog.document import Document
+from routeradmin.catalog.models import Revision
+from routeradmin.catalog.problems import Problem
+from routeradmin.catalog.rows import Delta
+from routeradmin.journal.models import AuditEntry, Event
+from routeradmin.services import publishing, secrets
+from routeradmin.services import runtime as runtimes
+from routeradmin.services.runtime import Runtime
+
+WRITERS_LOCK = 0x726F7574  # PostgreSQL's advisory lock that serialises writers of all processes
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who is answerable and from where: ``user:ada`` at an address, ``key:ci``, ``command``."""
+
+    name: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """One audit entry to write. ``changes`` maps a field to [before, after]."""
+
+    action: str
+    noun: str
+    id: str
+    changes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """How a write came out. ``changed`` False: nothing differed, no revision was made."""
+
+    revision: int
+    changed: bool
+    document: Document
+    warnings: tuple[Problem, ...] = ()
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a write works on, inside the transaction."""
+
+    runtime: Runtime
+    now: datetime
+    before: Document
+    after: Document
+    touched_secrets: bool = False
+    reports: list[Reported] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+
+def commit(edit: Callable[[Draft], None], by: Actor, reason: str = "") -> Commit:
+    """Run ``edit``, which sets ``draft.after`` and reports; then check, save and publish it.
+
+    Raises Invalid with every problem, and what ``edit`` raises.
+    """
+    runtime = runtimes.get()
+    with runtime.publishing:
+        with writing():
+            before = _current_document(runtime)
+            draft = Draft(runtime, publishing.moment(runtime), before, before)
+            edit(draft)
+            warnings = checked(before, draft.after)
+            delta = rows.store(before, draft.after, draft.now)
+            if not delta and not draft.touched_secrets:
+                return Commit(publishing.latest_number(), False, before, warnings)
+            number = publishing.latest_number() + 1
+            opened = secrets.open_all(draft.after, runtime.sealer, runtime.references, draft.now)
+            _record(draft, number, by, reason, delta)
+            snapshot = publishing.compiled(runtime, draft.after, number, opened)
+        publishing.put_in_force(runtime, snapshot, draft.after, opened)
+    return Commit(number, True, draft.after, warnings)
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """A transaction that no other writer of any process is inside at the same time.
+
+    SQLite: IMMEDIATE transactions (settings) take the write lock at their start.
+    """
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
+        yield
+
+
+def _current_document(runtime: Runtime) -> Document:
+    """What is stored: the document in force, unless another process has published since."""
+    if publishing.latest_number() == runtime.current.revision and runtime.accepting:
+        return runtime.current.document
+    return rows.load()
+
+
+def checked(before: Document, after: Document) -> tuple[Problem, ...]:
+    """The warnings. Raises Invalid with every error.
+
+    An address that is saved already is not judged again, so that a stricter setting does not
+    stand in the way of unrelated edits; the connection is refused anyway.
+    """
+    known = {endpoint.base_url for endpoint in before.endpoints}
+
+    def judge(url: str) -> None:
+        if url not in known:
+            check_url(url, runtimes.upstream_policy())
+
+    return tuple(validate.check(after, check_url=judge))
+
+
+def _record(draft: Draft, number: int, by: Actor, reason: str, delta: Delta) -> None:
+    form = canonical.canonical(draft.after)
+    Revision.objects.create(
+        number=number,
+        author=by.name,
+        reason=reason,
+        created_at=draft.now,
+        digest=canonical.sha256(form),
+        document=canonical.dump(form).decode(),
+        health=publishing.health_counts(draft.runtime),
+    )
+    audit(draft.reports, by, draft.now, reason, number)
+    published = Event(
+        kind="published",
+        at=draft.now,
+        set_by=by.name,
+        message=reason,
+        revision=number,
+        facts=_counts(delta),
+    )
+    Event.objects.bulk_create([*draft.events, published])
+
+
+def audit(
+    reports: list[Reported], by: Actor, now: datetime, reason: str, revision: int | None = None
+) -> None:
+    AuditEntry.objects.bulk_create(
+        AuditEntry(
+            at=now,
+            actor=by.name,
+            source=by.source,
+            action=report.action,
+            kind=report.noun,
+            object_id=report.id,
+            changes=report.changes,
+            reason=reason,
+            revision=revision,
+        )
+        for report in reports
+    )
+
+
+def _counts(delta: Delta) -> dict[str, Any]:
+    """How many entries of each kind were added, changed and removed."""
+    return {
+        kind: {"added": len(one.added), "changed": len(one.changed), "removed": len(one.removed)}
+        for kind, one in delta.kinds.items()
+        if one
+    }

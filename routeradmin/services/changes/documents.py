@@ -1,0 +1,144 @@
+"""Changing the catalog as a whole: import (merge or replace) and rollback."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from routeradmin.catalog import rows
+from routeradmin.catalog.canonical import by_key
+from routeradmin.catalog.diff import Diff, diff
+from routeradmin.catalog.document import KINDS, Document
+from routeradmin.catalog.files.reading import from_values
+from routeradmin.catalog.models import Revision
+from routeradmin.catalog.problems import Problem
+from routeradmin.services import runtime as runtimes
+from routeradmin.services.changes import reports
+from routeradmin.services.changes.commit import Actor, Draft, checked, commit
+from routeradmin.services.changes.errors import NotFound, Stale
+from routeradmin.services.changes.nouns import removed, replaced
+
+Mode = Literal["merge", "replace"]
+WITH_ADMIN_STATE = ("providers", "accounts", "serving_models", "routes")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did, or with ``dry_run`` would do."""
+
+    diff: Diff
+    revision: int
+    changed: bool
+    warnings: tuple[Problem, ...]
+
+
+def replace_document(
+    document: Document,
+    by: Actor,
+    *,
+    mode: Mode = "merge",
+    dry_run: bool = False,
+    if_match: int | str = "*",
+    reason: str = "",
+) -> Imported:
+    """Apply a whole file, all or nothing. ``if_match`` is the revision it is based on.
+
+    ``merge`` puts the file's objects over those of the same id, a route together with its
+    targets; ``replace`` leaves nothing else. Where the file is silent about ``admin_state`` the
+    object keeps its own. Raises Invalid with every problem, Stale.
+    """
+    if dry_run:
+        before = rows.load()
+        after = _applied(before, document, mode)
+        warnings = checked(before, after)
+        found = diff(before, after)
+        return Imported(found, runtimes.get().current.revision, bool(found), warnings)
+    compared: list[Diff] = []
+
+    def edit(draft: Draft) -> None:
+        _require_revision(draft, if_match)
+        draft.after = _applied(draft.before, document, mode)
+        compared.append(diff(draft.before, draft.after))
+        draft.reports.append(reports.of_documents("import", mode, draft.before, draft.after))
+
+    done = commit(edit, by, reason)
+    return Imported(compared[-1], done.revision, done.changed, done.warnings)
+
+
+def rollback(number: int, by: Actor, reason: str = "") -> Imported:
+    """A new revision with the catalog of an old one, but for ``admin_state`` and its drain.
+
+    Raises NotFound, and Invalid where the old catalog would be refused today.
+    """
+    row = Revision.objects.filter(number=number).first()
+    if row is None:
+        raise NotFound("revisions", str(number))
+    wanted = revision_document(row)
+    compared: list[Diff] = []
+
+    def edit(draft: Draft) -> None:
+        draft.after = _with_current_states(draft.before, wanted, is_rollback=True)
+        compared.append(diff(draft.before, draft.after))
+        draft.reports.append(
+            reports.of_documents("rollback", str(number), draft.before, draft.after)
+        )
+
+    done = commit(edit, by, reason or f"rollback to r{number}")
+    return Imported(compared[-1], done.revision, done.changed, done.warnings)
+
+
+def revision_document(row: Revision) -> Document:
+    """The catalog as that revision published it."""
+    return from_values(json.loads(row.document))
+
+
+def _require_revision(draft: Draft, if_match: int | str) -> None:
+    current = draft.runtime.current.revision
+    if if_match not in ("*", current):
+        raise Stale("catalog", f"r{current}", current, {"revision": current})
+
+
+def _applied(before: Document, given: Document, mode: Mode) -> Document:
+    after = _with_current_states(before, given)
+    return after if mode == "replace" else _merged(before, after)
+
+
+def _merged(before: Document, given: Document) -> Document:
+    """The given objects over the present ones; a given route's targets are all it has."""
+    routes = {route.id for route in given.routes}
+    kept = {target.id for target in given.targets}
+    gone = {one.id for one in before.targets if one.route_id in routes} - kept
+    result = removed(before, "targets", gone)
+    for kind in KINDS:
+        result = replaced(result, kind, list(getattr(given, kind)))
+    stated = {name: getattr(given.defaults, name) for name in given.defaults.model_fields_set}
+    return result.model_copy(
+        update={"defaults": before.defaults.model_copy(update=stated)} if stated else {}
+    )
+
+
+def _with_current_states(
+    before: Document, given: Document, *, is_rollback: bool = False
+) -> Document:
+    """Objects that exist keep ``admin_state`` and ``drain_until`` where the file is silent."""
+    for kind in WITH_ADMIN_STATE:
+        present = by_key(getattr(before, kind))
+        entries = tuple(
+            _keeping_state(entry, present.get(entry.id), is_rollback)
+            for entry in getattr(given, kind)
+        )
+        given = given.model_copy(update={kind: entries})
+    return given
+
+
+def _keeping_state(entry: Any, present: Any, is_rollback: bool) -> Any:
+    silent = is_rollback or "admin_state" not in entry.model_fields_set
+    if present is None or not silent:
+        return entry
+    kept = {"admin_state": present.admin_state}
+    if hasattr(present, "drain_until"):
+        kept["drain_until"] = present.drain_until
+        if not is_rollback and "drain_until" in entry.model_fields_set:
+            kept["drain_until"] = entry.drain_until
+    return entry.model_copy(update=kept)

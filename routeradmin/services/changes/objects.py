@@ -1,0 +1,199 @@
+"""Creating, changing and deleting one object of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from routeradmin.catalog import rows
+from routeradmin.catalog.document import Document, key_of
+from routeradmin.catalog.problems import Invalid, Problem
+from routeradmin.services.changes import references, reports, stored_secrets
+from routeradmin.services.changes.commit import Actor, Commit, Draft, commit
+from routeradmin.services.changes.errors import AlreadyExists, InUse, NotFound, Stale
+from routeradmin.services.changes.nouns import (
+    NOUNS,
+    find,
+    key_field,
+    parsed,
+    parsed_targets,
+    patched,
+    relocated,
+    removed,
+    replaced,
+    stated,
+    values_of,
+)
+
+ANY = "*"  # an If-Match that fits every version
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """An object after a write: ``values`` as the API writes it, its version, what was warned of.
+
+    ``changed`` False: it was like that already, nothing was written.
+    """
+
+    noun: str
+    id: str
+    version: int
+    values: dict[str, Any]
+    revision: int
+    changed: bool
+    warnings: tuple[Problem, ...]
+
+
+def create(noun: str, body: dict[str, Any], by: Actor, reason: str = "") -> Saved:
+    """A new object from its fields; a route with ``targets``, a credential with ``secret``.
+
+    Raises Invalid (pointers below the object), AlreadyExists.
+    """
+    body = dict(body)
+    targets = body.pop("targets", []) if noun == "routes" else []
+    secret = stored_secrets.taken_from(body) if noun == "credentials" else None
+    if secret is not None:
+        body.setdefault("secret_reference_id", body.get("id"))
+    entry = parsed(noun, body)
+    id = key_of(entry)
+
+    def edit(draft: Draft) -> None:
+        _refuse_taken(draft.before, noun, id)
+        after = replaced(draft.before, NOUNS[noun], [entry])
+        if noun == "routes":
+            after = _with_targets(after, id, targets)
+        draft.after = after
+        draft.reports.append(reports.of_object("create", noun, id, None, after))
+        if secret is not None:
+            stored_secrets.keep_new(draft, id, secret)
+
+    return saved(noun, id, _committed(noun, id, edit, by, reason))
+
+
+def update(
+    noun: str,
+    id: str,
+    patch: dict[str, Any],
+    by: Actor,
+    *,
+    if_match: int | str,
+    reason: str = "",
+) -> Saved:
+    """The named fields take their new values; null takes one back to its default; tables merge.
+
+    ``if_match`` is the version the edit is based on, or ``"*"``. Raises NotFound, Stale, Invalid.
+    """
+    patch = dict(patch)
+    targets = patch.pop("targets", None) if noun == "routes" else None
+    if patch.pop(key_field(noun), id) != id:
+        raise Invalid([Problem(f"/{key_field(noun)}", "cannot be changed: create a new one")])
+
+    def edit(draft: Draft) -> None:
+        before = draft.before
+        require_version(before, noun, id, if_match)
+        entry = parsed(noun, patched(stated(find(before, noun, id)), patch))
+        after = replaced(before, NOUNS[noun], [entry])
+        draft.after = after if targets is None else _with_targets(after, id, targets)
+        draft.reports.append(reports.of_object("update", noun, id, before, draft.after))
+
+    return saved(noun, id, _committed(noun, id, edit, by, reason))
+
+
+def delete(
+    noun: str,
+    id: str,
+    by: Actor,
+    *,
+    if_match: int | str,
+    cascade: bool = False,
+    reason: str = "",
+) -> Commit:
+    """Raises NotFound, Stale, and without ``cascade`` InUse listing who names it."""
+
+    def edit(draft: Draft) -> None:
+        require_version(draft.before, noun, id, if_match)
+        users = references.dependents(draft.before, noun, id)
+        if users and not cascade:
+            raise InUse(noun, id, users)
+        draft.after = references.without(draft.before, noun, id)
+        draft.reports.append(reports.of_object("delete", noun, id, draft.before, None))
+        if users:
+            report = reports.of_documents("cascade", id, draft.before, draft.after)
+            draft.reports.append(report)
+
+    return commit(edit, by, reason)
+
+
+def update_defaults(
+    patch: dict[str, Any], by: Actor, *, if_match: int | str, reason: str = ""
+) -> Commit:
+    """The catalog's ``defaults`` table. Raises Stale, Invalid."""
+
+    def edit(draft: Draft) -> None:
+        before = draft.before
+        version = rows.version_of("defaults", "") or 0
+        values = stated(before.defaults)
+        if if_match not in (ANY, version):
+            raise Stale("defaults", "defaults", version, values)
+        table = type(before.defaults).model_validate(patched(values, patch))
+        draft.after = before.model_copy(update={"defaults": table})
+        draft.reports.append(reports.of_documents("update", "defaults", before, draft.after))
+
+    return commit(edit, by, reason)
+
+
+def require_version(document: Document, noun: str, id: str, if_match: int | str) -> None:
+    """Raises NotFound, Stale."""
+    version = rows.version_of(NOUNS[noun], id)
+    if version is None:
+        raise NotFound(noun, id)
+    if if_match not in (ANY, version):
+        raise Stale(noun, id, version, values_of(document, noun, id))
+
+
+def _refuse_taken(document: Document, noun: str, id: str) -> None:
+    if any(key_of(entry) == id for entry in getattr(document, NOUNS[noun])):
+        raise AlreadyExists(noun, id)
+
+
+def _with_targets(document: Document, route_id: str, values: Any) -> Document:
+    """The route's targets replaced; those of the same id keep their place in the document."""
+    targets = parsed_targets(route_id, values)
+    kept = {target.id for target in targets}
+    gone = {one.id for one in document.targets if one.route_id == route_id} - kept
+    foreign = [one.id for one in document.targets if one.route_id != route_id and one.id in kept]
+    if foreign:
+        raise Invalid(
+            Problem("/targets", f"the id {id} is another route's target: choose another")
+            for id in foreign
+        )
+    return replaced(removed(document, "targets", gone), "targets", targets)
+
+
+def _committed(noun: str, id: str, edit: Callable[[Draft], None], by: Actor, reason: str) -> Commit:
+    """Commit; what is wrong is told with pointers below the object."""
+    latest: list[Document] = []
+
+    def noting(draft: Draft) -> None:
+        edit(draft)
+        latest.append(draft.after)
+
+    try:
+        return commit(noting, by, reason)
+    except Invalid as invalid:
+        if not latest:
+            raise
+        raise relocated(invalid, latest[-1], noun, id) from invalid
+
+
+def saved(noun: str, id: str, done: Commit) -> Saved:
+    return Saved(
+        noun=noun,
+        id=id,
+        version=rows.version_of(NOUNS[noun], id) or 1,
+        values=values_of(done.document, noun, id),
+        revision=done.revision,
+        changed=done.changed,
+        warnings=done.warnings,
+    )

@@ -1,0 +1,127 @@
+"""Secrets are written, never read back: given with a credential, replaced, re-encrypted."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.db.models import Q
+
+from routeradmin.adapters.references import MAX_SECRET_BYTES, is_reference
+from routeradmin.adapters.sealing import Secret
+from routeradmin.catalog.document import Account
+from routeradmin.catalog.models import Secret as SecretRow
+from routeradmin.catalog.models import SecretKind
+from routeradmin.catalog.problems import Invalid, Problem
+from routeradmin.catalog.rows.writing import secret_ids
+from routeradmin.journal.models import Event
+from routeradmin.services import publishing
+from routeradmin.services import runtime as runtimes
+from routeradmin.services.changes.commit import (
+    Actor,
+    Commit,
+    Draft,
+    Reported,
+    audit,
+    commit,
+    writing,
+)
+from routeradmin.services.changes.nouns import find
+from routeradmin.services.secrets import fingerprint_of, note_value
+
+MASKS = frozenset("*•·.xX")  # what consoles show in place of a secret
+
+
+def taken_from(body: dict[str, Any]) -> Secret | None:
+    """The ``secret`` of a request's body, taken out of it so that nothing else sees it.
+
+    Raises Invalid for a mask, an empty or an unusable text; the message never holds it.
+    """
+    if "secret" not in body:
+        return None
+    return usable(body.pop("secret"))
+
+
+def usable(value: object) -> Secret:
+    """Raises Invalid."""
+    if not isinstance(value, str) or not value.strip():
+        raise _refused("must be a text that is not empty")
+    if set(value) <= MASKS:
+        raise _refused("is a mask: enter the secret itself, or leave it out to keep it")
+    if not value.isprintable() or not value.isascii() or " " in value:
+        raise _refused("must be printable ASCII without spaces, as a header carries it")
+    if len(value) > MAX_SECRET_BYTES:
+        raise _refused(f"must be at most {MAX_SECRET_BYTES} characters long")
+    return Secret(value)
+
+
+def _refused(detail: str) -> Invalid:
+    return Invalid([Problem("/secret", detail)])
+
+
+def keep_new(draft: Draft, credential_id: str, secret: Secret) -> None:
+    """Store a new credential's secret under the name that the credential gives."""
+    _keep(draft, _account(draft.after, credential_id), secret)
+
+
+def replace_secret(credential_id: str, value: object, by: Actor, reason: str = "") -> Commit:
+    """Store another secret for the credential: every process uses it for its next call.
+
+    The same secret again changes nothing. Raises Invalid, NotFound.
+    """
+    secret = usable(value)
+
+    def edit(draft: Draft) -> None:
+        _keep(draft, _account(draft.before, credential_id), secret)
+
+    return commit(edit, by, reason)
+
+
+def _account(document: Any, credential_id: str) -> Account:
+    return cast(Account, find(document, "credentials", credential_id))
+
+
+def _keep(draft: Draft, account: Account, secret: Secret) -> None:
+    reference = account.secret_reference_id
+    if reference is None:
+        raise _refused("an anonymous credential has none: choose another auth_kind first")
+    if is_reference(reference):
+        raise _refused(f"is kept outside, at {reference}: change it there, or name a stored one")
+    secret_ids({reference}, draft.now)
+    row = SecretRow.objects.get(reference=reference)
+    before = row.fingerprint or None
+    if row.ciphertext and row.fingerprint == fingerprint_of(secret):
+        return
+    row.ciphertext = draft.runtime.sealer.seal(secret)
+    note_value(row, secret, draft.now)
+    draft.touched_secrets = True
+    draft.reports.append(
+        Reported("replace-secret", "credentials", account.id, {"secret": [before, row.fingerprint]})
+    )
+    draft.events.append(
+        Event(
+            kind="secret-replaced",
+            at=draft.now,
+            credential=account.id,
+            facts={"fingerprint": row.fingerprint},
+        )
+    )
+
+
+def rotate_sealing(by: Actor) -> int:
+    """Seal every stored secret with the newest encryption key; how many were not already.
+
+    The secrets stay the same, so nothing is published. Raises CannotOpen; nothing is changed then.
+    """
+    runtime = runtimes.get()
+    now = publishing.moment(runtime)
+    count = 0
+    with writing():
+        for row in SecretRow.objects.filter(~Q(ciphertext=""), kind=SecretKind.STORED):
+            if not runtime.sealer.is_newest(row.ciphertext):
+                row.ciphertext = runtime.sealer.rotate(row.ciphertext)
+                row.save(update_fields=["ciphertext"])
+                count += 1
+        if count:
+            report = Reported("rotate-encryption-key", "secrets", "", {"secrets": [None, count]})
+            audit([report], by, now, "")
+    return count

@@ -1,0 +1,80 @@
+"""What happened, on its way to the database: a bounded queue that never makes anyone wait."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from routeradmin.engine.state import Change
+
+MOST_CHANGES = 20_000
+MOST_TURNS = 20_000
+
+TurnRecord = Mapping[str, Any]  # the shape of GET /api/v1/turns/{id}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one write takes: changes and turn records, oldest first."""
+
+    changes: tuple[Change, ...]
+    turns: tuple[TurnRecord, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.changes or self.turns)
+
+
+class Journal:
+    """Appending is safe from any thread and drops, counted, when the writer is far behind."""
+
+    def __init__(self, most_changes: int = MOST_CHANGES, most_turns: int = MOST_TURNS) -> None:
+        self._changes: deque[Change] = deque()
+        self._turns: deque[TurnRecord] = deque()
+        self._most_changes = most_changes
+        self._most_turns = most_turns
+        self.dropped_changes = 0
+        self.dropped_turns = 0
+        self.is_state_dirty = False
+
+    def heard(self, changes: Sequence[Change]) -> None:
+        """A state store's listener."""
+        self.is_state_dirty = True
+        room = self._most_changes - len(self._changes)
+        self._changes.extend(changes[: max(room, 0)])
+        self.dropped_changes += max(len(changes) - max(room, 0), 0)
+
+    def record(self, turn: TurnRecord) -> None:
+        """A finished turn."""
+        if len(self._turns) >= self._most_turns:
+            self.dropped_turns += 1
+        else:
+            self._turns.append(turn)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._changes) + len(self._turns)
+
+    def take(self) -> Batch:
+        """Everything that waits; the writer gives it back with ``give_back`` when it fails."""
+        return Batch(tuple(_emptied(self._changes)), tuple(_emptied(self._turns)))
+
+    def give_back(self, batch: Batch) -> None:
+        """Put a batch that was not written in front again; what no longer fits is dropped."""
+        changes, turns = list(batch.changes), list(batch.turns)
+        over = max(len(changes) + len(self._changes) - self._most_changes, 0)
+        self.dropped_changes += over
+        self._changes.extendleft(reversed(changes[over:]))
+        over = max(len(turns) + len(self._turns) - self._most_turns, 0)
+        self.dropped_turns += over
+        self._turns.extendleft(reversed(turns[over:]))
+
+
+def _emptied(queue: deque[Any]) -> list[Any]:
+    taken = []
+    while True:
+        try:
+            taken.append(queue.popleft())
+        except IndexError:
+            return taken

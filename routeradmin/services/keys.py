@@ -1,0 +1,94 @@
+"""API keys: hashed in the database, whole in memory, so that a request never asks the database."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from routeradmin.access.models import ApiKey
+
+PREFIX = "rk_"
+SHOWN = 7  # characters kept to recognise a key by: fewer than the eight that would give it away
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a request may do. ``routes`` None: all. ``expires_at`` in epoch seconds."""
+
+    uid: str
+    name: str
+    scopes: frozenset[str]
+    routes: frozenset[str] | None = None
+    rpm_limit: int | None = None
+    tpm_limit: int | None = None
+    max_parallel_requests: int | None = None
+    tokens_per_day: int | None = None
+    expires_at: float | None = None
+
+    def may_use(self, route_id: str) -> bool:
+        return self.routes is None or route_id in self.routes
+
+
+def new_token() -> str:
+    """A key's text: 256 random bits, which is why a plain hash of it is enough."""
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def token_hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class KeyRing:
+    """The usable keys by hash. ``load`` replaces all of them; a revoked key is out at once."""
+
+    def __init__(self) -> None:
+        self._by_hash: dict[str, Key] = {}
+        self._used: dict[str, float] = {}
+
+    def __repr__(self) -> str:
+        return f"KeyRing({len(self._by_hash)} keys)"
+
+    def find(self, token: str, now: float) -> Key | None:
+        """The key of this token, unless unknown, revoked or expired; its use is noted.
+
+        Tokens are found by their whole SHA-256, so timing tells nothing about a stored one.
+        """
+        key = self._by_hash.get(token_hash(token))
+        if key is None or (key.expires_at is not None and key.expires_at <= now):
+            return None
+        self._used[key.uid] = now
+        return key
+
+    def load(self) -> None:
+        rows = ApiKey.objects.filter(revoked_at__isnull=True)
+        self._by_hash = {row.hash: key_of(row) for row in rows}
+
+    def take_used(self) -> dict[str, float]:
+        """When each key was last used since the last call, by id."""
+        used, self._used = self._used, {}
+        return used
+
+
+def key_of(row: ApiKey) -> Key:
+    return Key(
+        uid=row.uid,
+        name=row.name,
+        scopes=frozenset(row.scopes),
+        routes=None if row.routes is None else frozenset(row.routes),
+        rpm_limit=row.rpm_limit,
+        tpm_limit=row.tpm_limit,
+        max_parallel_requests=row.max_parallel_requests,
+        tokens_per_day=row.tokens_per_day,
+        expires_at=row.expires_at.timestamp() if row.expires_at else None,
+    )
+
+
+def write_used(ring: KeyRing) -> None:
+    """Write down when keys were last used; a later time already there stays."""
+    for uid, at in ring.take_used().items():
+        moment = datetime.fromtimestamp(at, UTC)
+        unused = ApiKey.objects.filter(uid=uid, last_used_at__isnull=True)
+        earlier = ApiKey.objects.filter(uid=uid, last_used_at__lt=moment)
+        (unused | earlier).update(last_used_at=moment)

@@ -1,0 +1,122 @@
+"""Putting a catalog into force: compile, swap, bind. One caller at a time per process."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from routeradmin.catalog import rows
+from routeradmin.catalog.canonical import digest
+from routeradmin.catalog.compile import compile
+from routeradmin.catalog.document import Document
+from routeradmin.catalog.models import Revision
+from routeradmin.engine.condition import effective_state
+from routeradmin.engine.snapshot import Snapshot
+from routeradmin.services import keeping, secrets
+from routeradmin.services.secrets import Opened
+
+if TYPE_CHECKING:
+    from routeradmin.services.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+
+def load(runtime: Runtime) -> None:
+    """At the start of a process: keys, catalog, and the state that survived. Idempotent."""
+    runtime.keys.load()
+    with runtime.publishing:
+        _serve_stored(runtime)
+        keeping.restore(runtime.store, runtime.clock())
+
+
+def catch_up(runtime: Runtime) -> bool:
+    """Serve what another process published since; False when there is nothing newer."""
+    runtime.keys.load()
+    with runtime.publishing:
+        if latest_number() <= runtime.current.revision:
+            return False
+        _serve_stored(runtime)
+    return True
+
+
+def refresh_secrets(runtime: Runtime) -> bool:
+    """Look at outside secrets (``env:``, ``file:``) again; serve those that changed."""
+    with runtime.publishing:
+        before = runtime.secrets
+        opened = _opened(runtime, runtime.current.document)
+        if (dict(opened.versions), set(opened.missing)) == (
+            dict(before.versions),
+            set(before.missing),
+        ):
+            return False
+        current = runtime.current
+        put_in_force(
+            runtime,
+            compiled(runtime, current.document, current.revision, opened),
+            current.document,
+            opened,
+        )
+    return True
+
+
+def latest_number() -> int:
+    """0 before the first publish."""
+    return Revision.objects.order_by("-number").values_list("number", flat=True).first() or 0
+
+
+def _serve_stored(runtime: Runtime) -> None:
+    with transaction.atomic():
+        number = latest_number()
+        document = rows.load()
+        opened = secrets.open_all(document, runtime.sealer, runtime.references, moment(runtime))
+        snapshot = compiled(runtime, document, number, opened)
+    put_in_force(runtime, snapshot, document, opened)
+    stored = Revision.objects.filter(number=number).values_list("digest", flat=True).first()
+    if stored is not None and stored != digest(document):
+        log.warning("the stored catalog is not revision %d's: it was edited elsewhere", number)
+
+
+def _opened(runtime: Runtime, document: Document) -> Opened:
+    with transaction.atomic():
+        return secrets.open_all(document, runtime.sealer, runtime.references, moment(runtime))
+
+
+def compiled(runtime: Runtime, document: Document, number: int, opened: Opened) -> Snapshot:
+    return compile(
+        document,
+        number,
+        opened.versions,
+        missing_secrets=opened.missing,
+        selectors=runtime.selectors,
+    )
+
+
+def put_in_force(runtime: Runtime, snapshot: Snapshot, document: Document, opened: Opened) -> None:
+    """Secrets first: a reader of the new snapshot must find the secrets it names."""
+    runtime.secrets.swap(opened)
+    runtime.store.bind(snapshot)
+    runtime.current.swap(snapshot, document)
+
+
+def health_counts(runtime: Runtime) -> dict[str, int]:
+    """Routed candidates by effective state, as they stand now."""
+    now = runtime.clock()
+    candidates = {
+        candidate.key: candidate
+        for route in runtime.current.snapshot.routes.values()
+        for tier in route.tiers
+        for candidate in tier.candidates
+    }
+    states = (
+        effective_state(candidate, runtime.store.of(candidate), now)
+        for candidate in candidates.values()
+    )
+    return dict(Counter(map(str, states)))
+
+
+def moment(runtime: Runtime) -> datetime:
+    return datetime.fromtimestamp(runtime.clock(), UTC)

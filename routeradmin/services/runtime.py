@@ -1,0 +1,135 @@
+"""Everything one process works with, in one value: clock, chance, state, catalog, keys, secrets."""
+
+from __future__ import annotations
+
+import random
+import secrets as chance
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, cast
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import connections
+
+from routeradmin.adapters.addresses import Policy as AddressPolicy
+from routeradmin.adapters.clock import SteadyClock
+from routeradmin.adapters.references import References
+from routeradmin.adapters.sealing import Sealer
+from routeradmin.adapters.state_memory import MemoryStore
+from routeradmin.adapters.upstream import UpstreamClient
+from routeradmin.engine.state import StateStore
+from routeradmin.engine.strategies import Selector
+from routeradmin.services import journal_writing
+from routeradmin.services.current import Current
+from routeradmin.services.journal import Journal
+from routeradmin.services.keeping import Kept
+from routeradmin.services.keys import KeyRing
+from routeradmin.services.secrets import SecretBook
+from routeradmin.services.standing import JobStanding
+
+
+def _one_thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
+
+
+@dataclass(eq=False)
+class Runtime:
+    """``clock`` reads epoch seconds and never steps. ``degraded`` holds one word per thing that
+    is amiss (``database``, ``store``); ``accepting`` is readiness. ``kept`` is the durable state
+    as it was last written; ``writer`` the thread that writes. ``selectors`` are the registered
+    custom strategies by name."""
+
+    clock: Callable[[], float]
+    rng: random.Random
+    store: StateStore
+    sealer: Sealer
+    upstream: UpstreamClient
+    current: Current = field(default_factory=Current)
+    keys: KeyRing = field(default_factory=KeyRing)
+    secrets: SecretBook = field(default_factory=SecretBook)
+    references: References = field(default_factory=References)
+    journal: Journal = field(default_factory=Journal)
+    selectors: dict[str, Selector] = field(default_factory=dict)
+    jobs: dict[str, JobStanding] = field(default_factory=dict)
+    degraded: set[str] = field(default_factory=set)
+    accepting: bool = False
+    kept: Kept = field(default_factory=dict)
+    writer: ThreadPoolExecutor = field(default_factory=_one_thread)
+    process_id: str = field(default_factory=lambda: chance.token_hex(4))
+    publishing: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self.store.listen(self.journal.heard)
+
+    def processes(self) -> list[dict[str, Any]]:
+        """Every process that serves, with the revision it is at."""
+        return [{"id": self.process_id, "revision": self.current.revision, "lag_ms": 0}]
+
+
+_installed: Runtime | None = None
+_installing = Lock()
+
+
+def get() -> Runtime:
+    """This process's runtime, built on first use; ``start`` is what fills it."""
+    global _installed
+    if _installed is None:
+        with _installing:
+            if _installed is None:
+                _installed = build()
+    return _installed
+
+
+def build() -> Runtime:
+    """From the settings, with nothing loaded yet."""
+    return Runtime(
+        clock=SteadyClock(),
+        rng=random.Random(),
+        store=MemoryStore(),
+        sealer=Sealer(settings.ENCRYPTION_KEYS),
+        upstream=UpstreamClient(upstream_policy()),
+    )
+
+
+def upstream_policy() -> AddressPolicy:
+    """Which addresses upstreams may have; the settings refused any other word at the start."""
+    return cast(AddressPolicy, settings.PRIVATE_UPSTREAMS)
+
+
+@contextmanager
+def use(runtime: Runtime) -> Iterator[Runtime]:
+    """Make it the process's runtime for the length of the block."""
+    global _installed
+    before, _installed = _installed, runtime
+    try:
+        yield runtime
+    finally:
+        _installed = before
+
+
+async def start() -> Runtime:
+    """Load what is stored and restore what survived; ready afterwards. Safe to call twice."""
+    from routeradmin.services import publishing
+
+    runtime = get()
+    if not runtime.accepting:
+        await sync_to_async(publishing.load)(runtime)
+        runtime.accepting = True
+    return runtime
+
+
+async def stop() -> None:
+    """Not ready any more; what waits is written, connections are closed."""
+    global _installed
+    runtime, _installed = _installed, None
+    if runtime is None:
+        return
+    runtime.accepting = False
+    await journal_writing.flush(runtime)
+    runtime.writer.submit(connections.close_all).result()
+    runtime.writer.shutdown()
+    await runtime.upstream.close()

@@ -1,0 +1,84 @@
+"""What most tests need: three people, and a runtime whose clock and chance are the test's."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from routeradmin.access.models import Role, User
+from routeradmin.adapters.sealing import Sealer
+from routeradmin.adapters.state_memory import MemoryStore
+from routeradmin.adapters.upstream import UpstreamClient
+from routeradmin.services import publishing
+from routeradmin.services import runtime as runtimes
+from routeradmin.services.runtime import Runtime
+from tests import factories as make
+
+START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
+FERNET_KEY = "c2l4dGVlbi1ieXRlcyEhc2l4dGVlbi1ieXRlcyEhMDA="
+
+
+class FakeClock:
+    """Stands still until it is told otherwise."""
+
+    def __init__(self, now: float = START) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def bare_runtime(clock: FakeClock) -> Iterator[Runtime]:
+    """Installed as the process's own, with nothing loaded: needs no database."""
+    runtime = Runtime(
+        clock=clock,
+        rng=random.Random(7),
+        store=MemoryStore(epoch="test"),
+        sealer=Sealer([FERNET_KEY]),
+        upstream=UpstreamClient("loopback"),
+    )
+    with runtimes.use(runtime):
+        yield runtime
+    runtime.writer.shutdown()
+
+
+@pytest.fixture
+def runtime(bare_runtime: Runtime, db: None) -> Runtime:
+    """Loaded from the test's database, as a process is after its start."""
+    publishing.load(bare_runtime)
+    bare_runtime.accepting = True
+    return bare_runtime
+
+
+@pytest.fixture
+def viewer(db: None) -> User:
+    return make.person("vera", Role.VIEWER)
+
+
+@pytest.fixture
+def operator(db: None) -> User:
+    return make.person("otto", Role.OPERATOR)
+
+
+@pytest.fixture
+def admin(db: None) -> User:
+    return make.person("ada", Role.ADMIN)
+
+
+@pytest.fixture(params=["viewer", "operator", "admin"])
+def anyone(request: Any) -> User:
+    """Each of the three people in turn."""
+    person: User = request.getfixturevalue(request.param)
+    return person
