@@ -5,11 +5,13 @@ Expiry is computed here, when read; no timer has to fire.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from routeradmin.engine.objects import AdminState
-from routeradmin.engine.snapshot import Candidate
 from routeradmin.engine.state import CandidateState, Cooldown, Health
+
+if TYPE_CHECKING:
+    from routeradmin.engine.snapshot import Candidate
 
 WINDOW_S = 60
 
@@ -58,6 +60,8 @@ def health_at(state: CandidateState, now: float) -> Health:
 
 def admin_state_at(candidate: Candidate, now: float) -> AdminState:
     """What people want of the candidate; a drain past its limit reads disabled."""
+    if candidate.assumed_admin is not None:
+        return candidate.assumed_admin
     deployment = candidate.deployment
     wanted = {
         deployment.admin_state,

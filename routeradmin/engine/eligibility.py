@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from routeradmin.engine.condition import admin_state_at, unhealthy
 from routeradmin.engine.objects import AdminState, Capabilities, Rule
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.state import CandidateState, Health, StateView
@@ -138,33 +139,19 @@ def against_rules(
 
 
 def admin_state(candidate: Candidate, now: float) -> AdminState:
-    """The strictest wish of the route, provider, credential and deployment.
-
-    A drain with a time limit reads disabled once ``drain_until`` is over.
-    """
-    deployment = candidate.deployment
-    wishes = (
-        candidate.route_admin_state,
-        deployment.provider.admin_state,
-        candidate.credential.admin_state,
-        deployment.admin_state,
-    )
-    if AdminState.DISABLED in wishes:
-        return AdminState.DISABLED
-    if deployment.admin_state is AdminState.DRAINING and (
-        deployment.drain_until is not None and now >= deployment.drain_until
-    ):
-        return AdminState.DISABLED
-    return AdminState.DRAINING if AdminState.DRAINING in wishes else AdminState.ENABLED
+    """The stricter of what people want of the candidate and of its route."""
+    wishes = {admin_state_at(candidate, now)}
+    if candidate.assumed_admin is None:
+        wishes.add(candidate.route_admin_state)
+    strict_first = (AdminState.DISABLED, AdminState.DRAINING)
+    return next((wish for wish in strict_first if wish in wishes), AdminState.ENABLED)
 
 
 def runtime(candidate: Candidate, state: CandidateState, tokens: int, now: float) -> Iterator[str]:
     """What is going on now; ``tokens`` is the estimate that a grant would hold."""
-    cooling = state.cooldown_until > now
-    if cooling:
+    if state.cooldown_until > now:
         yield "cooling-down"
-    # What probes found counts only once the cooldown is over.
-    if state.health is _UNHEALTHY or (state.probe_unhealthy and not cooling):
+    if unhealthy(state, now):
         yield "unhealthy"
     if candidate.max_parallel is not None and state.active >= candidate.max_parallel:
         yield "parallel-limit"

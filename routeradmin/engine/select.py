@@ -189,7 +189,7 @@ def _only_transient(state: CandidateState) -> bool:
 
 
 def resolve_for(
-    snapshot: Snapshot, request: SelectRequest, view: StateView, now: float
+    snapshot: Snapshot, name: str, request: SelectRequest, view: StateView, now: float
 ) -> Resolved:
     """``resolve``, where ``auto`` takes the first listed name that has something free now.
 
@@ -200,7 +200,7 @@ def resolve_for(
         # A fixed seed: only whether there is a choice matters, not which.
         return isinstance(pick(option, request, view, now, Random(0)), Pick)
 
-    return resolve(snapshot, request.model, available)
+    return resolve(snapshot, name, available)
 
 
 async def select(

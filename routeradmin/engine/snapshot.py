@@ -36,8 +36,8 @@ TABLES_PER_TIER = 32
 class Candidate:
     """A (deployment, credential) pair inside a route's tier: the unit of selection.
 
-    The fields after ``secret_missing`` repeat the deployment's, for the hot path. ``shut``: a
-    limit is 0, so that it admits nothing.
+    The fields from ``deployment`` on repeat the target's, for the hot path. ``shut``: a limit is
+    0, so that it admits nothing.
     """
 
     key: CandidateKey
@@ -48,6 +48,7 @@ class Candidate:
     tier: int = 0
     route_admin_state: AdminState = AdminState.ENABLED
     secret_missing: bool = False
+    assumed_admin: AdminState | None = None  # simulations only: in place of what people want
     deployment: Deployment = field(init=False, repr=False)
     max_parallel: int | None = field(init=False, repr=False)
     rpm_limit: int | None = field(init=False, repr=False)

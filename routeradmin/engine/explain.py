@@ -1,0 +1,151 @@
+"""Why this one: every candidate with every reason, and the choice that select would make.
+
+Reads the snapshot, the state and the request; reserves nothing and resolves no secret.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from routeradmin.engine.describe import runtime_json
+from routeradmin.engine.eligibility import rejections
+from routeradmin.engine.objects import Capabilities
+from routeradmin.engine.refusal import Refusal
+from routeradmin.engine.request import SelectRequest
+from routeradmin.engine.resolve import Resolved
+from routeradmin.engine.select import Pick, pick, resolve_for
+from routeradmin.engine.snapshot import Candidate, Snapshot
+from routeradmin.engine.state import CandidateKey, StateView
+
+_DECLARED = (
+    "tools",
+    "tool_choice",
+    "temperature",
+    "top_p",
+    "reasoning_efforts",
+    "context_window",
+    "max_output_tokens",
+    "vision",
+    "audio",
+    "embeddings",
+    "json_schema",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One candidate with every reason against it; none means it may be used."""
+
+    candidate: Candidate
+    rejections: tuple[str, ...]
+    runtime: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        candidate, deployment = self.candidate, self.candidate.deployment
+        credential = candidate.credential
+        return {
+            "target_id": candidate.target.id,
+            "serving_model_id": deployment.id,
+            "credential_id": credential.id,
+            "position": candidate.target.position,
+            "provenance": provenance(candidate),
+            "auth_kind": credential.auth_kind.value,
+            "billing_kind": credential.billing_kind.value,
+            "capabilities": capabilities_json(deployment.capabilities),
+            "rejections": list(self.rejections),
+            "runtime": self.runtime,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The whole answer. ``chosen`` is what select would answer now with the same draws."""
+
+    resolved: Resolved
+    input_tokens: int | None
+    chosen: Pick | Refusal
+    targets: tuple[Explained, ...]
+
+    @property
+    def winner(self) -> CandidateKey | None:
+        return self.chosen.candidate.key if isinstance(self.chosen, Pick) else None
+
+    def as_json(self) -> dict[str, Any]:
+        route, snapshot = self.resolved.route, self.resolved.snapshot
+        best = self.chosen.candidate if isinstance(self.chosen, Pick) else None
+        return {
+            "route_id": route.id,
+            "alias": route.alias,
+            "config_digest": snapshot.config_digest,
+            "revision": snapshot.revision,
+            "input_tokens": self.input_tokens,
+            "selected_target_id": None if best is None else best.target.id,
+            "selected_credential_id": None if best is None else best.credential.id,
+            "targets": [target.as_json() for target in self.targets],
+        }
+
+
+def explain(
+    snapshot: Snapshot,
+    name: str,
+    request: SelectRequest,
+    view: StateView,
+    now: float,
+    rng: Random,
+    *,
+    prefer: CandidateKey | None = None,
+) -> Explanation:
+    """Explain a request for ``name``. Draws from ``rng`` exactly as select would.
+
+    Raises ModelNotFound.
+    """
+    resolved = resolve_for(snapshot, name, request, view, now)
+    return explain_route(resolved, request, view, now, rng, prefer=prefer)
+
+
+def explain_route(
+    resolved: Resolved,
+    request: SelectRequest,
+    view: StateView,
+    now: float,
+    rng: Random,
+    *,
+    prefer: CandidateKey | None = None,
+) -> Explanation:
+    """``explain`` where the route is known already."""
+    route = resolved.route
+    chosen = pick(resolved, request, view, now, rng, prefer=prefer)
+    targets = tuple(
+        Explained(
+            candidate,
+            rejections(candidate, route, request, view, now),
+            runtime_json(candidate, view.of(candidate), now),
+        )
+        for candidate in route.candidates
+    )
+    return Explanation(resolved, request.input_tokens, chosen, targets)
+
+
+def provenance(candidate: Candidate) -> dict[str, str]:
+    """Where an answer of this candidate comes from."""
+    deployment = candidate.deployment
+    return {
+        "protocol": deployment.protocol,
+        "provider": deployment.provider.id,
+        "account": candidate.credential.id,
+        "endpoint": deployment.endpoint.id,
+        "model": deployment.model.id,
+        "binding_revision": candidate.binding_revision,
+    }
+
+
+def capabilities_json(can: Capabilities) -> dict[str, Any]:
+    """What is declared, in the catalog's order; what is not declared is left out."""
+    found = {name: getattr(can, name) for name in _DECLARED}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in found.items()
+        if value is not None
+    }
