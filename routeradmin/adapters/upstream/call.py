@@ -15,7 +15,8 @@ class EndpointSettings:
 
     `header_timeout_s` runs from the open connection to the end of the answer's head (the upload
     included), `idle_timeout_s` between two pieces of the body, `total_timeout_s` over everything.
-    `ca_file` replaces the system's authorities. `proxy` is an http:// or https:// URL.
+    `ca_file` replaces the system's authorities. `proxy` is an http:// or https:// URL whose own
+    address is held to the address policy too; names of upstreams are then resolved by the proxy.
     """
 
     proxy: str | None = field(default=None, repr=False)  # may hold user-info

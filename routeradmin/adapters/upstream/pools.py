@@ -50,13 +50,17 @@ class Pools:
         `in_flight` down. Raises UpstreamFailure where the CA file cannot be used."""
         key = (settings, _file_version(settings.ca_file) if settings.ca_file else None)
         pool = self._pools.get(key)
+        known = pool is not None
         if pool is None:
             pool = self._pools[key] = Pool(self._session(settings), settings)
-            pool.in_flight += 1  # before the first await, so that it is not taken for an idle one
-            await self._close_idle()
-            return pool
         self._pools.move_to_end(key)
         pool.in_flight += 1
+        if not known:
+            try:
+                await self._close_idle()
+            except BaseException:
+                pool.in_flight -= 1
+                raise
         return pool
 
     async def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 
 from routeradmin.adapters.addresses import Policy
@@ -74,6 +74,15 @@ Script = Callable[[Peer], Awaitable[None]]
 Test = Callable[[UpstreamClient, Upstream], Awaitable[None]]
 
 
+new_event_loop = asyncio.new_event_loop
+
+
+def run(main: Coroutine[object, object, None]) -> None:
+    """Runs it to its end on the event loop of the current test."""
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main)
+
+
 def beside(
     script: Script,
     test: Test,
@@ -109,7 +118,7 @@ def beside(
             for task in asyncio.all_tasks() - {asyncio.current_task()}:
                 task.cancel()
 
-    asyncio.run(main())
+    run(main())
 
 
 async def failure(client: UpstreamClient, call: UpstreamCall) -> UpstreamFailure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from dataclasses import replace
 
@@ -17,6 +16,7 @@ from tests.adapters.upstream.servers import (
     beside,
     failure,
     plain,
+    run,
 )
 
 SECRET = "sk-very-secret-value-123456"
@@ -139,7 +139,7 @@ def test_a_refused_connection_was_never_sent() -> None:
             assert (found.kind, found.dispatch) == ("connect", "not-sent")
             assert found.message == "no connection: ECONNREFUSED"
 
-        asyncio.run(test())
+        run(test())
 
 
 def test_a_connection_that_is_never_accepted_times_out_unsent() -> None:
@@ -161,7 +161,7 @@ def test_a_connection_that_is_never_accepted_times_out_unsent() -> None:
             assert (found.kind, found.dispatch) == ("timeout-connect", "not-sent")
 
         try:
-            asyncio.run(test())
+            run(test())
         finally:
             for filler in fillers:
                 filler.close()
@@ -175,7 +175,7 @@ def test_an_unknown_name_was_never_sent() -> None:
         assert (found.kind, found.dispatch) == ("dns", "not-sent")
         assert "nobody" not in found.message
 
-    asyncio.run(test())
+    run(test())
 
 
 @pytest.mark.parametrize(
@@ -196,4 +196,4 @@ def test_what_cannot_be_sent_is_a_failure_like_any_other(call: UpstreamCall) -> 
         assert found.dispatch == "not-sent"
         assert SECRET not in repr(found)
 
-    asyncio.run(test())
+    run(test())

@@ -8,6 +8,7 @@ import ipaddress
 import ssl
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from cryptography import x509
@@ -16,8 +17,17 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from routeradmin.adapters.addresses import Policy
-from routeradmin.adapters.upstream import UpstreamCall, UpstreamClient
-from tests.adapters.upstream.servers import PATIENT, Peer, Upstream, beside, failure, fetch, plain
+from routeradmin.adapters.upstream import UpstreamCall, UpstreamClient, path_segment
+from tests.adapters.upstream.servers import (
+    PATIENT,
+    Peer,
+    Upstream,
+    beside,
+    failure,
+    fetch,
+    plain,
+    run,
+)
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
@@ -154,7 +164,7 @@ def test_metadata_is_never_called_whatever_the_policy_and_the_proxy(
             assert (found.kind, found.dispatch) == ("refused-address", "not-sent")
         await client.close()
 
-    asyncio.run(test())
+    run(test())
 
 
 def test_a_proxy_is_asked_with_its_own_credentials_and_never_quoted() -> None:
@@ -198,3 +208,31 @@ def test_a_proxy_that_hangs_up_leaves_the_call_unsent() -> None:
         assert (found.kind, found.dispatch) == ("connect", "not-sent")
 
     beside(leaving, test)
+
+
+def test_endpoints_with_equal_settings_share_a_pool_and_idle_pools_are_bounded() -> None:
+    async def test(client: UpstreamClient, upstream: Upstream) -> None:
+        for n in range(300):
+            settings = replace(PATIENT, total_timeout_s=20 + n % 290)
+            await fetch(client, UpstreamCall(upstream.url, settings=settings))
+        assert 250 < upstream.connections <= 300
+
+    async def serving(peer: Peer) -> None:
+        while True:
+            await peer.request()
+            await peer.write(plain(b"hello"))
+
+    beside(serving, test)
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "mistralai/mistral-7b", "a b?c#d", "é:1", "..a", "%2e"])
+def test_a_model_name_is_one_path_segment(name: str) -> None:
+    segment = path_segment(name)
+    assert unquote(segment) == name
+    assert not {*segment} & {*"/?# "}
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/../b", "../x", "a\\..\\b"])
+def test_a_model_name_that_would_change_the_path_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot stand in a URL path"):
+        path_segment(name)

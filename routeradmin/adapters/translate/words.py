@@ -1,0 +1,104 @@
+"""What both directions share: the two refusals, stop reasons, usage, frames of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import orjson
+
+Json = dict[str, Any]
+
+CHAT_FINISH = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+}
+MESSAGES_STOP = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "refusal",
+}
+
+
+class Untranslatable(Exception):
+    """The request asks for something the other dialect cannot express. `reason` names it in a few
+    words and holds no value of the request."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class BadAnswer(Exception):
+    """The upstream's answer is not what its dialect promises; a protocol failure."""
+
+
+def why_not(translate: Callable[[Json], Json], body: Json) -> str | None:
+    """The reason why `translate` (request_to_messages, say) refuses the request, or None."""
+    try:
+        translate(body)
+    except Untranslatable as refused:
+        return refused.reason
+    return None
+
+
+def refuse_unknown(given: Json, known: Collection[str], where: str) -> None:
+    """Raises Untranslatable for a field, not null, that has no counterpart."""
+    for name, value in given.items():
+        if value is not None and name not in known:
+            shown = name if len(name) <= 40 and name.isidentifier() else "an unknown field"
+            raise Untranslatable(f"{where}: {shown}")
+
+
+def usage_to_chat(usage: Json) -> Json | None:
+    """Token figures; what the upstream did not report stays out."""
+    given, written = usage.get("input_tokens"), usage.get("output_tokens")
+    if given is None and written is None:
+        return None
+    read = usage.get("cache_read_input_tokens")
+    prompt = (given or 0) + (read or 0) + (usage.get("cache_creation_input_tokens") or 0)
+    result: Json = {
+        "prompt_tokens": prompt,
+        "completion_tokens": written or 0,
+        "total_tokens": prompt + (written or 0),
+    }
+    if read is not None:
+        result["prompt_tokens_details"] = {"cached_tokens": read}
+    return result
+
+
+def usage_to_messages(usage: Json | None) -> Json:
+    """The messages dialect always has both figures; 0 stands for an unknown one there."""
+    usage = usage or {}
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
+    result = {
+        "input_tokens": max(0, (usage.get("prompt_tokens") or 0) - (cached or 0)),
+        "output_tokens": usage.get("completion_tokens") or 0,
+    }
+    if cached is not None:
+        result["cache_read_input_tokens"] = cached
+    return result
+
+
+def tool_input(arguments: str) -> Json:
+    """A tool call's arguments as an object. Raises ValueError where they are none."""
+    value = orjson.loads(arguments) if arguments.strip() else {}
+    if not isinstance(value, dict):
+        raise ValueError("tool arguments are not an object")
+    return value
+
+
+def chat_frame(chunk: Json) -> bytes:
+    return b"data: " + orjson.dumps(chunk) + b"\n\n"
+
+
+def messages_frame(event: Json) -> bytes:
+    """The event's type is its name as well."""
+    return b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode(), orjson.dumps(event))
