@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "servestatic",
     "django.contrib.staticfiles",
     "channels",
+    "django.forms",  # its widget templates, beside our own field template
     "ninja",  # serves the API page's assets from here instead of a CDN
     "routeradmin.access",
     "routeradmin.catalog",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from routeradmin.adapters.address_ranges import Kind, kind_of
-from routeradmin.adapters.web_url import UrlRefused, parse_base_url
+from routeradmin.web_url import UrlRefused, parse_base_url
 
 Policy = Literal["none", "loopback", "private"]
 

@@ -29,7 +29,7 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """Raises ConnectionRefusedByPolicy where no address is left."""
+        """Raises ConnectionRefusedByPolicy where no address is left, OSError where none was."""
         try:
             check_host(host, self._policy)
         except AddressRefused as refused:
@@ -42,9 +42,11 @@ class GuardedResolver(AbstractResolver):
                 kept.append(answer)
             except AddressRefused as refused:
                 refusal = refused
-        if refusal is not None and not kept:
+        if kept:
+            return kept
+        if refusal is not None:
             raise ConnectionRefusedByPolicy from refusal
-        return kept
+        raise OSError("the name has no address")
 
     async def close(self) -> None:
         await self._inner.close()

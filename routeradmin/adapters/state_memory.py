@@ -31,6 +31,7 @@ from routeradmin.engine.state import (
     ReportState,
     Settlement,
 )
+from routeradmin.engine.turn_state import TurnState
 from routeradmin.engine.windows import roll, window
 
 TURN_KEPT_S = 3600.0
@@ -49,7 +50,7 @@ class MemoryStore:
         self._local = LocalStates()
         self._book = LeaseBook()
         self._cursors: dict[str, int] = {}
-        self._turns: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
+        self._turns: OrderedDict[str, tuple[float, TurnState]] = OrderedDict()
         self._listeners: list[Listener] = []
         self._issued = 0
         self._latest = 0.0  # the newest ``now`` seen: bind has none of its own
@@ -268,16 +269,19 @@ class MemoryStore:
         self._local.review(state, now)
         self._seq += 1
 
-    async def load_turn(self, turn_id: str, now: float) -> dict[str, Any] | None:
+    async def phase(self, lease_id: str) -> ReportState:
+        return self._book.find(lease_id).phase
+
+    async def load_turn(self, turn_id: str, now: float) -> TurnState | None:
         saved_at, turn = self._turns.get(turn_id, (0.0, None))
         return turn if now - saved_at < TURN_KEPT_S else None
 
-    async def save_turn(self, turn_id: str, turn: dict[str, Any], now: float) -> None:
+    async def save_turn(self, turn: TurnState, now: float) -> None:
         """The store keeps the object itself: a caller that changes it saves it again."""
         with self._lock:
             turns = self._turns
-            turns[turn_id] = (now, turn)
-            turns.move_to_end(turn_id)
+            turns[turn.id] = (now, turn)
+            turns.move_to_end(turn.id)
             while len(turns) > TURNS_KEPT or next(iter(turns.values()))[0] < now - TURN_KEPT_S:
                 turns.popitem(last=False)
 

@@ -8,7 +8,6 @@ from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
-import routeradmin
 from routeradmin.api import faults
 from routeradmin.api.docs import Docs
 from routeradmin.api.openapi import ApiDocument
@@ -39,7 +38,7 @@ class ManagementApi(NinjaAPI):
 
 api = ManagementApi(
     title="routeradmin",
-    version=routeradmin.__version__,
+    version="1",
     description=DESCRIPTION,
     urls_namespace="api",
     docs=Docs(),

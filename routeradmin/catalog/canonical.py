@@ -71,10 +71,16 @@ def superset_form(document: Document) -> dict[str, Any]:
         entries = sorted(getattr(document, kind), key=key_of)
         if entries:
             form[kind] = [entry_form(document, entry, endpoints) for entry in entries]
-    defaults = table_form(document.defaults)
-    if defaults.get("strategy") == DEFAULT_STRATEGY:
-        del defaults["strategy"]
+    defaults = defaults_form(document)
     return {**form, "defaults": defaults} if defaults else form
+
+
+def defaults_form(document: Document) -> dict[str, Any]:
+    """The ``defaults`` table without what holds anyway."""
+    form = table_form(document.defaults)
+    if form.get("strategy") == DEFAULT_STRATEGY:
+        del form["strategy"]
+    return form
 
 
 def entry_form(
@@ -103,9 +109,13 @@ def table_form(table: Table) -> dict[str, Any]:
     implied = table.implied()
     for name, written, default in _columns(type(table)):
         value = getattr(table, name)
-        unsaid = value is None or value == implied.get(name) or value == default
-        if not unsaid or name in table.ALWAYS:
+        if name in table.ALWAYS:
             form[written] = plain(value)
+        elif value is not None and value != implied.get(name) and value != default:
+            said = plain(value)
+            # a nested table may say no more than its default in other words
+            if said != {} or default is None:
+                form[written] = said
     return form
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from routeradmin.catalog.canonical import by_key, entry_form, plain, table_form
+from routeradmin.catalog.canonical import by_key, defaults_form, entry_form, plain
 from routeradmin.catalog.document import KINDS, Defaults, Document
 from routeradmin.catalog.table import Table
 
@@ -42,7 +42,7 @@ class Diff:
         return bool(self.added or self.removed or self.changed)
 
     def as_json(self) -> dict[str, Any]:
-        """``{"added": [{"kind", "id"}], "removed": [...], "changed": [{..., "fields": {...}}]}``."""
+        """Lists of ``{"kind", "id"}``; a changed one has ``fields: {name: {before, after}}``."""
         return {
             "added": [_named(entry) for entry in self.added],
             "removed": [_named(entry) for entry in self.removed],
@@ -82,7 +82,7 @@ def diff(before: Document, after: Document) -> Diff:
     found = _Found()
     for kind in KINDS:
         _compare(kind, before, after, found)
-    fields = _fields(Defaults, table_form(before.defaults), table_form(after.defaults))
+    fields = _fields(Defaults, defaults_form(before), defaults_form(after))
     if fields:
         found.changed.append(EntryChange(DEFAULTS, "", fields))
     return Diff(tuple(found.added), tuple(found.removed), tuple(found.changed))

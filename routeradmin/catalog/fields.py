@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from routeradmin.catalog.urls import UrlRefused, normalise_base_url, normalise_proxy_url
+from routeradmin.web_url import UrlRefused, parse_base_url
 
 MAX_NAME_BYTES = 256
 MAX_TEXT_BYTES = 4096
@@ -137,16 +137,16 @@ def _strategy(text: str) -> str:
 
 def _base_url(text: str) -> str:
     try:
-        return normalise_base_url(text)
+        return str(parse_base_url(text))
     except UrlRefused as why:
         raise refuse("url", str(why)) from None
 
 
 def _proxy_url(text: str) -> str:
-    try:
-        return normalise_proxy_url(text)
-    except UrlRefused as why:
-        raise refuse("url", str(why)) from None
+    url = _base_url(text)
+    if parse_base_url(url).path != "/":
+        raise refuse("url", "a proxy has no path: give scheme, host and port only")
+    return url.removesuffix("/")
 
 
 def _header_name(text: str) -> str:

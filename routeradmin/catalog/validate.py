@@ -5,11 +5,12 @@ The order of the checks is the order in which llm.catalog/1 applies its refusals
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from routeradmin.catalog.checks import aliases, billing, objects, policies, routes, warnings
 from routeradmin.catalog.checks.scope import Check, Scope, error
-from routeradmin.catalog.document import Document
+from routeradmin.catalog.document import KINDS, Document, key_of
 from routeradmin.catalog.problems import Invalid, Problem, Severity
 
 CheckUrl = Callable[[str], object]
@@ -71,6 +72,33 @@ def check(
     if errors:
         raise Invalid(errors)
     return found
+
+
+def duplicates(document: Document) -> list[Problem]:
+    """Ids that a file declares twice, to be asked before it is merged into another catalog."""
+    return list(objects.duplicate_ids(Scope(document)))
+
+
+def as_in_file(found: Iterable[Problem], checked: Document, file: Document) -> list[Problem]:
+    """Problems of a merged catalog with their places in the file that was merged into it.
+
+    One of an entry that the file does not hold is told for the whole, by kind and id.
+    """
+    places = {
+        kind: {key_of(entry): index for index, entry in enumerate(getattr(file, kind))}
+        for kind in KINDS
+    }
+    return [_as_in_file(problem, checked, places) for problem in found]
+
+
+def _as_in_file(problem: Problem, checked: Document, places: dict[str, dict[str, int]]) -> Problem:
+    kind, *rest = problem.pointer.split("/")[1:] or [""]
+    if kind not in places or not rest:
+        return problem
+    key = key_of(getattr(checked, kind)[int(rest[0])])
+    if key not in places[kind]:
+        return replace(problem, pointer="", detail=f"{kind} {key}: {problem.detail}")
+    return replace(problem, pointer="/".join(["", kind, str(places[kind][key]), *rest[1:]]))
 
 
 def _guarded(scope: Scope, check_url: CheckUrl) -> Iterator[Problem]:

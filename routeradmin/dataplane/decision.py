@@ -30,7 +30,7 @@ async def select(exchange: Exchange) -> None:
             f"The key '{key.name}' lacks the scope secrets; select without \"secret\": true.",
             param="secret",
         )
-    answer = await selecting.select(exchange.runtime, message, key)
+    answer = await selecting.select(exchange.runtime, message, key, exchange.request_id.decode())
     await exchange.reply(200, orjson.dumps(answer))
 
 
@@ -38,7 +38,9 @@ async def report(exchange: Exchange) -> None:
     """How the attempt ended; the answer says what to do next."""
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = await body(exchange, Report)
-    answer = await reporting.report(exchange.runtime, exchange.argument, message, key)
+    answer = await reporting.report(
+        exchange.runtime, exchange.argument, message, key, exchange.request_id.decode()
+    )
     await exchange.reply(200, orjson.dumps(answer))
 
 

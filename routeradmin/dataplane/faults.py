@@ -9,6 +9,7 @@ from routeradmin.dataplane.errors import ApiError
 from routeradmin.engine.errors import ModelNotFound
 from routeradmin.engine.state import LeaseFenced, LeaseNotFound
 from routeradmin.services import refusals
+from routeradmin.services.reporting import LeaseExpired
 
 
 def refused(problem: refusals.Refused) -> ApiError:
@@ -38,6 +39,11 @@ def waiting(problem: refusals.TurnWaiting) -> ApiError:
     )
 
 
+def late(problem: LeaseExpired) -> ApiError:
+    more = {"next": problem.answer["next"], "cooldown": problem.answer["cooldown"]}
+    return ApiError(409, "lease_fenced", str(problem), more=more)
+
+
 def _plain(status: int, code: str, param: str | None = None) -> Callable[[Exception], ApiError]:
     return lambda problem: ApiError(status, code, str(problem), param=param)
 
@@ -56,6 +62,7 @@ ANSWERS: dict[type[Exception], Callable[[Any], ApiError]] = {
     ModelNotFound: _plain(404, "model_not_found", "model"),
     LeaseNotFound: _plain(404, "lease_not_found"),
     LeaseFenced: _plain(409, "lease_fenced"),
+    LeaseExpired: late,
 }
 KNOWN = tuple(ANSWERS)
 

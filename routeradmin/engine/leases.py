@@ -104,5 +104,5 @@ class LeaseBook:
                 and record.lease.expires_at == end[0]
             )
 
-        self._ends = [end for end in self._ends if current(end)]
+        self._ends = [end for end in set(self._ends) if current(end)]
         heapify(self._ends)

@@ -81,3 +81,12 @@ class Policy:
 
 
 DEFAULT_POLICY = Policy()
+
+
+def disabled() -> Policy:
+    """One attempt in total: no retry, no other target."""
+    return Policy(
+        name="disabled",
+        retry=RetryPolicy(max_attempts=1, stream_max_attempts=1),
+        turn=TurnPolicy(max_targets=1, max_turn_attempts=1),
+    )

@@ -27,6 +27,7 @@ class ReportFacts:
     visible_output: bool = False
     message: str = ""
     latency_ms: float | None = None
+    ttft_ms: float | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
 
@@ -49,6 +50,7 @@ def from_report(
         visible_output=told.visible_output,
         message=told.message,
         latency_ms=told.latency_ms,
+        ttft_ms=told.ttft_ms,
         input_tokens=told.input_tokens,
         output_tokens=told.output_tokens,
         retriable=not told.visible_output

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from routeradmin.engine.policy import Policy
     from routeradmin.engine.snapshot import Candidate, Snapshot
     from routeradmin.engine.tables import Table
+    from routeradmin.engine.turn_state import TurnState
 
 
 class CandidateKey(NamedTuple):
@@ -337,9 +338,13 @@ class StateStore(StateView, Protocol):
         now: float,
     ) -> Sequence[Change]: ...
 
-    async def load_turn(self, turn_id: str, now: float) -> dict[str, Any] | None: ...
+    async def phase(self, lease_id: str) -> ReportState:
+        """What a report would meet; REPEATED after one. Raises LeaseNotFound."""
+        ...
 
-    async def save_turn(self, turn_id: str, turn: dict[str, Any], now: float) -> None:
+    async def load_turn(self, turn_id: str, now: float) -> TurnState | None: ...
+
+    async def save_turn(self, turn: TurnState, now: float) -> None:
         """Turns are kept one hour after their last change."""
         ...
 

@@ -98,11 +98,14 @@ class Field:
 
     def all_free(self) -> list[int]:
         """Every free place, in candidate order."""
-        taken = self.taken()
-        if not taken:
-            return list(range(len(self.states)))
-        out = set(taken)
-        return [place for place in range(len(self.states)) if place not in out]
+        free, barred = self.free, self._barred
+        if self._strict:
+            return [place for place in range(len(self.states)) if free(place)]
+        return [
+            place
+            for place, state in enumerate(self.states)
+            if (not state.suspect and place not in barred) or (state.suspect and free(place))
+        ]
 
     def taken(self) -> list[int]:
         """Every place that is not free, in candidate order; looks at suspects only if it can."""
@@ -126,7 +129,11 @@ def simple_shuffle(field: Field) -> int | None:
     if len(table.candidates) == 1:
         return 0 if field.free(0) else None
     for _ in range(REDRAWS):
-        place = _one_of([p for p in table.groups[_draw(table, rng)] if field.free(p)], rng)
+        group = table.groups[_draw(table, rng)]
+        if len(group) == 1:
+            place: int | None = group[0] if field.free(group[0]) else None
+        else:
+            place = _one_of([p for p in group if field.free(p)], rng)
         if place is not None:
             return place
     return _shuffle_by_scan(field)

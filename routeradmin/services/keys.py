@@ -7,6 +7,8 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from django.db.models import Count, Max
+
 from routeradmin.access.models import ApiKey
 
 PREFIX = "rk_"
@@ -46,6 +48,7 @@ class KeyRing:
     def __init__(self) -> None:
         self._by_hash: dict[str, Key] = {}
         self._used: dict[str, float] = {}
+        self._loaded: tuple[int, datetime | None] = (0, None)
 
     def __repr__(self) -> str:
         return f"KeyRing({len(self._by_hash)} keys)"
@@ -62,13 +65,25 @@ class KeyRing:
         return key
 
     def load(self) -> None:
+        self._loaded = _mark()
         rows = ApiKey.objects.filter(revoked_at__isnull=True)
         self._by_hash = {row.hash: key_of(row) for row in rows}
+
+    def catch_up(self) -> None:
+        """Load what another process changed; one query when nothing did."""
+        if _mark() != self._loaded:
+            self.load()
 
     def take_used(self) -> dict[str, float]:
         """When each key was last used since the last call, by id."""
         used, self._used = self._used, {}
         return used
+
+
+def _mark() -> tuple[int, datetime | None]:
+    """Moves with every key made, changed or deleted, by whichever process."""
+    found = ApiKey.objects.aggregate(count=Count("pk"), latest=Max("updated_at"))
+    return found["count"], found["latest"]
 
 
 def key_of(row: ApiKey) -> Key:

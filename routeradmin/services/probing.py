@@ -120,7 +120,9 @@ async def ask(asking: Asking, runtime: Runtime) -> Outcome:
     try:
         async with runtime.upstream.send(call_for(asking, runtime)) as answer:
             body = await answer.read(MOST_ANSWER_BYTES)
-            facts = answers.of_answer(answer.status, answer.headers, body, protocol, runtime.redact)
+            facts = answers.of_answer(
+                answer.status, answer.headers, body, protocol, runtime.secrets.redactor.text
+            )
     except calling.NoSecret:
         facts = AttemptFacts(Ending.NOT_CONNECTED, message="no secret is at hand for it")
     except UpstreamFailure as failure:

@@ -35,7 +35,7 @@ def load(runtime: Runtime) -> None:
 
 def catch_up(runtime: Runtime) -> bool:
     """Serve what another process published since; False when there is nothing newer."""
-    runtime.keys.load()
+    runtime.keys.catch_up()
     with runtime.publishing:
         if latest_number() <= runtime.current.revision:
             return False
@@ -43,24 +43,22 @@ def catch_up(runtime: Runtime) -> bool:
     return True
 
 
-def refresh_secrets(runtime: Runtime) -> bool:
-    """Look at outside secrets (``env:``, ``file:``) again; serve those that changed."""
+def outside_secrets_changed(runtime: Runtime) -> bool:
+    """Whether an ``env:`` or ``file:`` reference leads to another secret than the one in use."""
+    known = runtime.secrets.outside
+    return secrets.look_outside(runtime.references, known) != known
+
+
+def refresh_secrets(runtime: Runtime) -> None:
+    """Serve the outside secrets as they are now. The revision stays: the catalog did not change."""
     with runtime.publishing:
-        before = runtime.secrets
-        opened = _opened(runtime, runtime.current.document)
-        if (dict(opened.versions), set(opened.missing)) == (
-            dict(before.versions),
-            set(before.missing),
-        ):
-            return False
         current = runtime.current
-        put_in_force(
-            runtime,
-            compiled(runtime, current.document, current.revision, opened),
-            current.document,
-            opened,
-        )
-    return True
+        with transaction.atomic():
+            opened = secrets.open_all(
+                current.document, runtime.sealer, runtime.references, moment(runtime)
+            )
+        snapshot = compiled(runtime, current.document, current.revision, opened)
+        put_in_force(runtime, snapshot, current.document, opened)
 
 
 def latest_number() -> int:
@@ -78,11 +76,6 @@ def _serve_stored(runtime: Runtime) -> None:
     stored = Revision.objects.filter(number=number).values_list("digest", flat=True).first()
     if stored is not None and stored != digest(document):
         log.warning("the stored catalog is not revision %d's: it was edited elsewhere", number)
-
-
-def _opened(runtime: Runtime, document: Document) -> Opened:
-    with transaction.atomic():
-        return secrets.open_all(document, runtime.sealer, runtime.references, moment(runtime))
 
 
 def compiled(runtime: Runtime, document: Document, number: int, opened: Opened) -> Snapshot:

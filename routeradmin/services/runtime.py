@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import secrets as chance
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -60,10 +61,15 @@ class Runtime:
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
     process_id: str = field(default_factory=lambda: chance.token_hex(4))
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     publishing: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
         self.store.listen(self.journal.heard)
+
+    def redact(self, text: str) -> str:
+        """Text that came from outside, without any secret held here."""
+        return self.secrets.redactor.text(text)
 
     def processes(self) -> list[dict[str, Any]]:
         """Every process that serves, with the revision it is at."""
@@ -113,10 +119,11 @@ def use(runtime: Runtime) -> Iterator[Runtime]:
 
 async def start() -> Runtime:
     """Load what is stored and restore what survived; ready afterwards. Safe to call twice."""
-    from routeradmin.services import publishing
+    from routeradmin.services import bootstrap, publishing
 
     runtime = get()
     if not runtime.accepting:
+        await sync_to_async(bootstrap.from_environment)()
         await sync_to_async(publishing.load)(runtime)
         runtime.accepting = True
     return runtime

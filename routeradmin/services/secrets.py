@@ -12,9 +12,10 @@ from datetime import datetime
 
 from django.conf import settings
 
-from routeradmin.adapters.references import References
+from routeradmin.adapters.redaction import Redactor
+from routeradmin.adapters.references import References, is_reference
 from routeradmin.adapters.sealing import CannotOpen, Sealer, Secret, fingerprint
-from routeradmin.catalog.document import Account, Document
+from routeradmin.catalog.document import Document
 from routeradmin.catalog.models import Secret as SecretRow
 from routeradmin.catalog.models import SecretKind
 from routeradmin.engine.objects import Credential
@@ -26,11 +27,15 @@ NOT_GIVEN = "no secret is stored under this name yet: replace the credential's s
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Secrets by credential id, how often each changed, and why some have none."""
+    """Secrets by credential id, how often each changed, and why some have none.
+
+    ``outside``: the fingerprint behind every ``env:`` and ``file:`` reference, empty for none.
+    """
 
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     versions: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    outside: Mapping[str, str] = field(default_factory=dict)
 
 
 class SecretBook:
@@ -38,6 +43,7 @@ class SecretBook:
 
     def __init__(self) -> None:
         self._opened = Opened()
+        self.redactor = Redactor(())
 
     def get(self, credential: Credential) -> Secret | None:
         return self._opened.secrets.get(credential.id)
@@ -54,14 +60,15 @@ class SecretBook:
         return self._opened.missing
 
     @property
-    def versions(self) -> Mapping[str, int]:
-        return self._opened.versions
-
-    def values(self) -> Iterable[Secret]:
-        """Every secret held, for redacting text that came from outside."""
-        return set(self._opened.secrets.values())
+    def outside(self) -> Mapping[str, str]:
+        return self._opened.outside
 
     def swap(self, opened: Opened) -> None:
+        """Text from outside is cleaned of the secrets now held and of those just replaced, which
+        answers still under way may quote."""
+        held, replaced = set(opened.secrets.values()), set(self._opened.secrets.values())
+        if held != replaced:
+            self.redactor = Redactor(held | replaced)
         self._opened = opened
 
 
@@ -87,7 +94,21 @@ def open_all(document: Document, sealer: Sealer, references: References, now: da
             secrets[account.id] = value
         else:
             missing[account.id] = value
-    return Opened(secrets, versions, missing)
+    outside = {
+        reference: fingerprint_of(value) if isinstance(value, Secret) else ""
+        for reference, value in found.items()
+        if is_reference(reference)
+    }
+    return Opened(secrets, versions, missing, outside)
+
+
+def look_outside(references: References, known: Iterable[str]) -> dict[str, str]:
+    """The fingerprints behind these outside references now, empty where there is no secret."""
+    resolved = {reference: references.resolve(reference).secret for reference in known}
+    return {
+        reference: fingerprint_of(secret) if secret is not None else ""
+        for reference, secret in resolved.items()
+    }
 
 
 def _value_of(
@@ -131,7 +152,3 @@ def note_value(row: SecretRow, secret: Secret, now: datetime) -> bool:
 
 def fingerprint_of(secret: Secret) -> str:
     return fingerprint(secret, settings.SECRET_KEY)
-
-
-def accounts_naming(document: Document, reference: str) -> list[Account]:
-    return [account for account in document.accounts if account.secret_reference_id == reference]

@@ -21,6 +21,8 @@ def jobs() -> tuple[Job, ...]:
         # A kill may lose at most the last 250 ms of changes: half for waiting, half for writing.
         Job("write journal", 0.1, journal_writing.flush),
         Job("probe", 0.5, prober.tick, close=prober.stop),
+        # Commands write to the database of a running server: their keys and imports count too.
+        Job("catch up", 1.0, upkeep.catch_up),
         Job("note key use", 15.0, upkeep.note_key_use),
         Job("look at outside secrets", 5.0, upkeep.refresh_secrets),
         Job("delete old records", 600.0, retention.retain, limit_s=300.0),

@@ -9,13 +9,13 @@ from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from routeradmin.adapters.address_ranges import kind_of
 from routeradmin.adapters.addresses import AddressRefused, check_address, check_proxy, check_url
 from routeradmin.adapters.guard import ConnectionRefusedByPolicy, GuardedResolver
-from routeradmin.adapters.web_url import UrlRefused
+from routeradmin.web_url import UrlRefused
 
 METADATA = IPv4Address("169.254.169.254")
 
@@ -170,6 +170,7 @@ EMBEDDINGS = [
 ]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(EMBEDDINGS), st.sampled_from(["169.254.0.0", "224.0.0.0"]), st.integers(0))
 def test_an_embedded_address_that_is_never_called_is_seen(
     embed: Callable[[int], int], base: str, offset: int
@@ -182,6 +183,7 @@ def _spelled(value: int, base: int) -> str:
     return {8: f"0{value:o}", 10: str(value), 16: f"0x{value:X}"}[base]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.lists(st.sampled_from([8, 10, 16])))
 def test_every_spelling_of_an_ipv4_address_is_that_address(
     value: int, parts: int, bases: list[int]
@@ -196,6 +198,7 @@ def test_every_spelling_of_an_ipv4_address_is_that_address(
         assert kind_of(IPv4Address(value)) == "never"
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x2FF), max_size=60))
 def test_whatever_is_accepted_is_stable_and_clean(tail: str) -> None:
     try:
@@ -237,6 +240,11 @@ def test_a_name_without_an_allowed_address_is_refused() -> None:
     with pytest.raises(ConnectionRefusedByPolicy) as refused:
         asyncio.run(resolver.resolve("rebound.example", 443))
     assert isinstance(refused.value.__cause__, AddressRefused)
+
+
+def test_a_name_without_any_address_is_not_found() -> None:
+    with pytest.raises(OSError, match="no address"):
+        asyncio.run(GuardedResolver(Names(), "none").resolve("empty.example", 443))
 
 
 def test_a_metadata_name_is_not_even_looked_up() -> None:

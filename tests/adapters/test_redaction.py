@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routeradmin.adapters.redaction import RedactedStream, Redactor
@@ -117,6 +117,7 @@ ALPHABET = "abc\n"
 SECRETS = st.lists(st.text("ab", min_size=4, max_size=16), max_size=3)
 
 
+@settings(deadline=None)
 @given(SECRETS, st.text(ALPHABET, max_size=120), st.lists(st.integers(0, 120), max_size=10))
 def test_any_cut_of_a_stream_gives_what_the_whole_gives(
     secrets: list[str], text: str, cuts: list[int]
@@ -128,6 +129,7 @@ def test_any_cut_of_a_stream_gives_what_the_whole_gives(
     assert b"".join([*parts, stream.finish()]) == redactor.redact(text.encode())
 
 
+@settings(deadline=None)
 @given(SECRETS, st.text(ALPHABET, max_size=60))
 def test_the_fast_search_finds_what_a_plain_one_finds(secrets: list[str], text: str) -> None:
     covered = [False] * len(text)

@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routeradmin.adapters.sse import Event, EventStream, EventTooLarge
@@ -93,6 +93,7 @@ PIECES = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(PIECES, max_size=40).map(b"".join), st.data())
 def test_any_cut_of_the_bytes_gives_the_same_events(wire: bytes, draw: st.DataObject) -> None:
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(wire)), max_size=12)))
@@ -101,6 +102,7 @@ def test_any_cut_of_the_bytes_gives_the_same_events(wire: bytes, draw: st.DataOb
     assert parse(*chunks, comments=True) == parse(wire, comments=True)
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(min_size=1).filter(lambda b: not {10, 13} & set(b)), max_size=5))
 def test_what_was_written_is_what_is_read(payloads: list[bytes]) -> None:
     wire = b"".join(b"data: " + payload + b"\n\n" for payload in payloads)

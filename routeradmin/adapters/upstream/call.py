@@ -38,7 +38,7 @@ class UpstreamCall:
     Host are always made from body and URL.
     """
 
-    url: str
+    url: str = field(repr=False)  # a query may hold a key
     headers: Headers = field(default=(), repr=False)
     body: bytes = field(default=b"", repr=False)
     method: str = "POST"

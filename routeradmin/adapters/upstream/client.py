@@ -16,7 +16,7 @@ from routeradmin.adapters.upstream.attempt import Attempt, running
 from routeradmin.adapters.upstream.call import UpstreamCall
 from routeradmin.adapters.upstream.failures import UpstreamFailure, failure_of
 from routeradmin.adapters.upstream.pools import Pool, Pools
-from routeradmin.adapters.web_url import UrlRefused, parse_base_url
+from routeradmin.web_url import UrlRefused, parse_base_url
 
 # Above this aiohttp warns of bytes and wants a file, which it writes in pieces.
 _LARGE_BODY_BYTES = 1024 * 1024

@@ -21,7 +21,7 @@ def aliases(scope: Scope) -> Iterator[Problem]:
             yield error("aliases", index, "name", detail="holds no *: only a route's alias may")
         if "*" in alias.target:
             yield error("aliases", index, "target", detail="is a pattern: point to an exact name")
-        elif alias.target not in taken and alias.target not in links:
+        elif alias.target not in links and not scope.is_served(alias.target):
             detail = f"{alias.target} is no route's alias and no alias: declare it or correct it"
             yield error("aliases", index, "target", detail=detail)
     places = {alias.name: index for index, alias in enumerate(scope.document.aliases)}

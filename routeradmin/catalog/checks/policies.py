@@ -58,21 +58,16 @@ def defaults(scope: Scope) -> Iterator[Problem]:
     if table.policy_id is not None and table.policy_id not in scope.policies:
         yield error("defaults", "policy_id", detail=f"{table.policy_id} is not declared")
     known = _names(scope)
-    patterns = [
-        re.compile(".*".join(map(re.escape, route.alias.split("*"))))
-        for route in scope.document.routes
-        if "*" in route.alias
-    ]
     for place, name in enumerate(table.auto_priority):
-        if name not in known and not any(pattern.fullmatch(name) for pattern in patterns):
+        if name not in known and not scope.is_served(name):
             detail = f"{name} is no alias and no provider:model of this catalog"
             yield error("defaults", "auto_priority", place, detail=detail)
 
 
 def _names(scope: Scope) -> set[str]:
-    """Every exact name a request may ask for: aliases and ``provider:model``."""
+    """The exact names that no route has itself: aliases and ``provider:model``."""
     document = scope.document
-    names = {route.alias for route in document.routes} | {one.name for one in document.aliases}
+    names = {alias.name for alias in document.aliases}
     for deployment in document.serving_models:
         provider, model = scope.provider_of(deployment), scope.models.get(deployment.model_id)
         if provider is not None and model is not None:

@@ -45,12 +45,12 @@ def _positions(route: Route, found: list[tuple[int, Target]]) -> Iterator[Proble
 
 
 def _twice(route: Route, found: list[tuple[int, Target]]) -> Iterator[Problem]:
-    seen: dict[str, int] = {}
+    seen: dict[str, Target] = {}
     for index, target in found:
-        first = seen.setdefault(target.serving_model_id, index)
-        if first != index:
-            detail = f"{target.serving_model_id} is a target of {route.id} at /targets/{first}"
-            yield error("targets", index, "serving_model_id", detail=f"{detail} already")
+        first = seen.setdefault(target.serving_model_id, target)
+        if first is not target:
+            detail = f"{first.id} stands for {target.serving_model_id} in {route.id} already"
+            yield error("targets", index, "serving_model_id", detail=detail)
 
 
 def _patterns(scope: Scope, index: int, route: Route) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ from routeradmin.catalog.document import (
 )
 from routeradmin.catalog.policies import Policy
 from routeradmin.catalog.problems import Problem, Severity, pointer
+from routeradmin.engine.compile import match
 
 
 @dataclass(slots=True)
@@ -35,6 +36,9 @@ class Scope:
     policies: dict[str, Policy] = field(init=False)
     targets: dict[str, list[tuple[int, Target]]] = field(init=False)  # by route id, with index
 
+    exact: set[str] = field(init=False)
+    patterns: list[str] = field(init=False)
+
     def __post_init__(self) -> None:
         document = self.document
         self.providers = by_key(document.providers)
@@ -44,6 +48,8 @@ class Scope:
         self.deployments = by_key(document.serving_models)
         self.routes = by_key(document.routes)
         self.policies = by_key(document.policies)
+        self.exact = {route.alias for route in document.routes if "*" not in route.alias}
+        self.patterns = [route.alias for route in document.routes if "*" in route.alias]
         self.targets = defaultdict(list)
         for index, target in enumerate(document.targets):
             self.targets[target.route_id].append((index, target))
@@ -63,6 +69,12 @@ class Scope:
     def policy_of(self, route: Route) -> Policy | None:
         policy_id = route.policy_id or self.document.defaults.policy_id
         return self.policies.get(policy_id) if policy_id else None
+
+    def is_served(self, name: str) -> bool:
+        """Whether a route answers to this exact name, by its alias or by its pattern."""
+        return name in self.exact or any(
+            match(pattern, name) is not None for pattern in self.patterns
+        )
 
 
 Check = Callable[[Scope], Iterator[Problem]]

@@ -20,7 +20,8 @@ class Secret(Versioned):
 
     ``ciphertext`` is a Fernet token, empty while a stored secret was not given yet and always
     for outside ones. ``secret_version`` counts the values it has had; ``fingerprint`` tells two
-    values apart without telling either.
+    values apart without telling either. ``unused_since``: no credential names it any more; it is
+    kept for a while so that a rollback finds it.
     """
 
     reference = models.CharField(max_length=256, unique=True)
@@ -28,6 +29,7 @@ class Secret(Versioned):
     ciphertext = models.TextField(blank=True, default="")
     fingerprint = models.CharField(max_length=32, blank=True, default="")
     secret_version = models.PositiveIntegerField(default=0)
+    unused_since = models.DateTimeField(null=True, blank=True)
     changed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -36,6 +36,8 @@ class _Writer:
         self._delete()
         self._providers()
         self._accounts()
+        if self._delta["accounts"]:
+            note_unused_secrets(self._now)
         self._endpoints()
         self._models()
         self._serving_models()
@@ -281,6 +283,16 @@ def secret_ids(references: Iterable[str | None], now: datetime) -> dict[str | No
     known: dict[str | None, int] = {}
     known.update(models.Secret.objects.values_list("reference", "pk"))
     return known
+
+
+def note_unused_secrets(now: datetime) -> None:
+    """Since when no credential names a secret."""
+    models.Secret.objects.filter(credentials__isnull=True, unused_since__isnull=True).update(
+        unused_since=now
+    )
+    models.Secret.objects.filter(credentials__isnull=False, unused_since__isnull=False).update(
+        unused_since=None
+    )
 
 
 def kind_of_reference(reference: str) -> models.SecretKind:

@@ -110,7 +110,8 @@ def _wrong(name: str, value: Any) -> str:
         fits = isinstance(value, str) and value.isprintable() and 0 < len(value.encode()) <= 256
         return "" if fits else "must be 1 to 256 bytes of text without control characters"
     if name == "scopes":
-        fits = isinstance(value, list | tuple) and bool(value) and set(value) <= set(Scope.values)
+        fits = isinstance(value, list | tuple) and bool(value)
+        fits = fits and all(one in Scope.values for one in value)
         return "" if fits else f"must list some of {', '.join(Scope.values)}"
     if name == "routes":
         fits = value is None or (

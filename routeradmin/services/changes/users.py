@@ -100,8 +100,8 @@ def _wrong(name: str, value: Any) -> list[str]:
         return [] if isinstance(value, bool) else ["must be true or false"]
     if name not in FIELDS:
         return ["is not a field of a user: remove it"]
-    if not isinstance(value, str):
-        return ["must be text"]
+    if not isinstance(value, str) or not value.isprintable():
+        return ["must be text without control characters"]
     try:
         if name == "password":
             validate_password(value)

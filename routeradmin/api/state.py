@@ -1,0 +1,112 @@
+"""What every candidate is doing: one consistent reading of the process's runtime state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+from pydantic import BaseModel, Field
+
+from routeradmin.api.access import reading
+from routeradmin.api.answers import answer
+from routeradmin.services import candidates, runtime
+
+router = Router(tags=["state"])
+
+
+class Window(BaseModel):
+    used: int
+    limit: int | None
+    resets_at: str
+
+
+class Latency(BaseModel):
+    ema: float | None
+    p50: float | None
+    p95: float | None
+    ttft_p50: float | None
+
+
+class CooldownState(BaseModel):
+    failure_class: str = Field(alias="class")
+    status: int | None
+    message: str
+    since: str
+    until: str
+    remaining_s: float
+    level: int
+    set_by: str
+
+
+class LastErrorState(BaseModel):
+    failure_class: str = Field(alias="class")
+    status: int | None
+    message: str
+    at: str
+
+
+class CandidateView(BaseModel):
+    """``id`` is for display; its parts are fields."""
+
+    id: str
+    deployment: str
+    credential: str
+    matched: str | None
+    provider: str
+    routes: list[str]
+    state: str
+    admin_state: str
+    health: str
+    active: int
+    max_parallel_requests: int | None
+    rpm: Window
+    tpm: Window
+    latency_ms: Latency
+    successes: int
+    failures: int
+    consecutive_failures: int
+    level: int
+    cooldown: CooldownState | None
+    last_error: LastErrorState | None
+
+
+class ProcessView(BaseModel):
+    id: str
+    revision: int
+    lag_ms: float
+
+
+class StateView(BaseModel):
+    """A reader that keeps ``epoch`` and ``seq`` sees what it missed."""
+
+    epoch: str
+    seq: int
+    revision: int
+    config_digest: str
+    now: str
+    degraded: list[str]
+    processes: list[ProcessView]
+    candidates: list[CandidateView]
+
+
+async def reading_of_now() -> dict[str, Any]:
+    """Runs on the event loop, where state changes: nothing changes between two of its lines."""
+    current = runtime.get()
+    now, snapshot = current.clock(), current.current.snapshot
+    return {
+        "epoch": current.store.epoch,
+        "seq": current.store.seq,
+        "revision": snapshot.revision,
+        "config_digest": snapshot.config_digest,
+        "now": candidates.timestamp(now),
+        "degraded": sorted(current.degraded),
+        "processes": [{"id": current.process_id, "revision": snapshot.revision, "lag_ms": 0}],
+        "candidates": candidates.candidates_json(snapshot, current.store.states(), now),
+    }
+
+
+@router.get("", response=StateView, auth=reading, by_alias=True, summary="Get the runtime state")
+def get_state(request: HttpRequest) -> HttpResponse:
+    return answer(request, async_to_sync(reading_of_now)())

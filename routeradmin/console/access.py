@@ -1,0 +1,47 @@
+"""Who may do what on the console: one decorator per role, one answer when a right is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+RIGHTS = {
+    "operator": "act on deployments and cooldowns",
+    "admin": "change the catalog, API keys and users",
+}
+
+
+def refused(request: HttpRequest, role: str) -> HttpResponse:
+    """403 with the name of the right that is missing."""
+    context = {"role": role, "right": RIGHTS[role]}
+    return render(request, "console/forbidden.html", context, status=403)
+
+
+def _requires(role: str, attribute: str) -> Callable[[View[P]], View[P]]:
+    def decorate(view: View[P]) -> View[P]:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if not getattr(request.user, attribute, False):
+                return refused(request, role)
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+def operator(view: View[P]) -> View[P]:
+    """Actions: drain, disable, enable, cooldowns, probes."""
+    return _requires("operator", "may_operate")(view)
+
+
+def admin(view: View[P]) -> View[P]:
+    """Catalog, keys and users."""
+    return _requires("admin", "may_configure")(view)

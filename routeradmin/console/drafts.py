@@ -1,0 +1,169 @@
+"""The form behind every catalog object: what was seen, what was typed, what therefore changes.
+
+A form field is named after its path in the catalog file, ``__`` between the steps
+(``probe__mode``). A form remembers what it showed, so a save sends the touched fields alone and a
+conflict can be told field by field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from django import forms
+
+STEP = "__"
+OWN_FIELDS = ("version", "seen", "reason")
+
+
+def flattened(fields: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The values at the given paths; None where a step is missing."""
+    found = {}
+    for name in names:
+        value: Any = fields
+        for step in name.split(STEP):
+            value = value.get(step) if isinstance(value, Mapping) else None
+        found[name] = value
+    return found
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The inverse of ``flattened``."""
+    fields: dict[str, Any] = {}
+    for name, value in flat.items():
+        *steps, last = name.split(STEP)
+        place = fields
+        for step in steps:
+            place = place.setdefault(step, {})
+        place[last] = value
+    return fields
+
+
+class Difference(NamedTuple):
+    """One field of a conflict."""
+
+    label: str
+    seen: str
+    theirs: str
+    mine: str
+
+
+class Draft(forms.Form):
+    """Base of the catalog's forms. ``groups`` lays out fields: title, then field names."""
+
+    groups: ClassVar[tuple[tuple[str, tuple[str, ...]], ...]] = ()
+    fixed: ClassVar[tuple[str, ...]] = ("id",)  # not editable once the object exists
+
+    version = forms.CharField(required=False, widget=forms.HiddenInput)
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        required=False,
+        max_length=500,
+        label="Reason for this change",
+        help_text="Kept with the revision and in the audit log.",
+    )
+
+    def __init__(self, *args: Any, exists: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.exists = exists
+        if exists:
+            for name in self.fixed:
+                self.fields.pop(name, None)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        return [name for name in cls.base_fields if name not in OWN_FIELDS]
+
+    @classmethod
+    def showing(cls, fields: Mapping[str, Any], version: int) -> Draft:
+        """An unbound form for an object that exists."""
+        flat = flattened(fields, cls.names())
+        own = {"version": str(version), "seen": json.dumps(flat, default=str)}
+        return cls(initial={**flat, **own}, exists=True)
+
+    def own_names(self) -> list[str]:
+        return [name for name in self.fields if name not in OWN_FIELDS]
+
+    def typed(self) -> dict[str, Any]:
+        """Every field, as typed and cleaned."""
+        return {name: self.cleaned_data.get(name) for name in self.own_names()}
+
+    def _seen(self) -> dict[str, Any]:
+        try:
+            seen = json.loads(self.data.get("seen") or "{}")
+        except ValueError:
+            return {}
+        return seen if isinstance(seen, dict) else {}
+
+    def touched(self) -> dict[str, Any]:
+        """Fields whose value differs from what the form showed; all of them without that."""
+        seen = self._seen()
+        return {
+            name: value
+            for name, value in self.typed().items()
+            if name not in seen or not same(seen[name], value)
+        }
+
+    def rebased(self, current: Mapping[str, Any], version: int) -> tuple[Draft, list[Difference]]:
+        """The form to show after a conflict: what was typed stays, the rest is what it is now."""
+        now = flattened(current, self.names())
+        seen, touched = self._seen(), self.touched()
+        own = {
+            "version": str(version),
+            "seen": json.dumps(now, default=str),
+            "reason": self.cleaned_data.get("reason", ""),
+        }
+        again = type(self)(initial={**now, **touched, **own}, exists=True)
+        differences = [
+            Difference(
+                str(self.fields[name].label or name),
+                shown(seen.get(name)),
+                shown(now[name]),
+                shown(touched.get(name, now[name])),
+            )
+            for name in self.own_names()
+            if name in seen and not same(seen[name], now[name])
+        ]
+        return again, differences
+
+    def fieldsets(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """Bound fields by group; what no group names comes last."""
+        placed: set[str] = set()
+        sets = []
+        for title, names in self.groups:
+            present = [name for name in names if name in self.fields]
+            placed.update(present)
+            if present:
+                sets.append((title, [self[name] for name in present]))
+        rest = [self[name] for name in self.own_names() if name not in placed]
+        return [*sets, ("More", rest)] if rest else sets
+
+    def refuse(self, pointer: str, detail: str) -> None:
+        """Put a problem beside the field it names; the last steps of the pointer decide."""
+        steps = [step for step in pointer.split("/") if step and not step.isdigit()]
+        for start in range(len(steps)):
+            name = STEP.join(steps[start:])
+            if name in self.fields:
+                self.add_error(name, detail)
+                return
+        self.add_error(None, f"{pointer}: {detail}" if steps else detail)
+
+
+def same(seen: Any, value: Any) -> bool:
+    """Equal as the catalog means it: absent, empty and a missing list are one, 5 is 5.0."""
+    empty = (None, "", [], {}, ())
+    if seen in empty and value in empty:
+        return True
+    plain = json.loads(json.dumps(value, default=str))
+    return bool(seen == plain)
+
+
+def shown(value: Any) -> str:
+    if value in (None, "", [], {}):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(part) for part in value)
+    return str(value)

@@ -1,0 +1,50 @@
+"""Providers, models and aliases: the small forms."""
+
+from __future__ import annotations
+
+from django import forms
+
+from routeradmin.console.drafts import Draft
+from routeradmin.console.fields import Text, Words
+
+ADMIN_STATES = (("enabled", "enabled"), ("draining", "draining"), ("disabled", "disabled"))
+KINDS = (
+    ("openai-compatible", "openai-compatible"),
+    ("anthropic", "anthropic"),
+    ("ollama", "ollama"),
+)
+ID_HELP = "Printable ASCII without spaces. It cannot be changed later."
+
+
+def admin_state() -> forms.ChoiceField:
+    return forms.ChoiceField(
+        label="Wanted state",
+        choices=ADMIN_STATES,
+        initial="enabled",
+        help_text="Draining lets running requests end and takes no new ones.",
+    )
+
+
+def tags() -> Words:
+    return Words(label="Tags", required=False, help_text="Words separated by commas.")
+
+
+class ProviderDraft(Draft):
+    id = forms.CharField(label="Id", max_length=256, help_text=ID_HELP)
+    name = Text(label="Name", max_length=256, help_text="For people; the id when left empty.")
+    category = forms.CharField(
+        label="Category",
+        max_length=256,
+        help_text="commercial, lab, self-hosted, aggregator, or a word of your own.",
+    )
+    kind = forms.ChoiceField(label="Kind", choices=KINDS, initial="openai-compatible")
+    admin_state = admin_state()
+    tags = tags()
+    groups = (("Provider", ("id", "name", "category", "kind", "admin_state", "tags")),)
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        # A file may name a kind that this form does not list; saving must not lose it.
+        present = self.initial.get("kind") or self.data.get("kind")
+        if present and present not in dict(KINDS):
+            self.fields["kind"].choices = [*KINDS, (present, present)]

@@ -1,0 +1,150 @@
+"""Routes with their targets: a list whose numbers make the tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from routeradmin.console import catalog
+from routeradmin.console.drafts import Draft
+from routeradmin.console.fields import One, Several, Text, number
+from routeradmin.console.forms.providers import ID_HELP, admin_state, tags
+
+STRATEGIES = (
+    ("", "the catalog's default"),
+    ("simple_shuffle", "simple_shuffle: random by weight"),
+    ("round_robin", "round_robin: one after the other"),
+    ("least_busy", "least_busy: fewest active requests"),
+    ("latency_based", "latency_based: fastest lately"),
+    ("priority_based", "priority_based: lowest priority number"),
+    ("usage_based", "usage_based: smallest share of its tokens used"),
+    ("rate_limit_aware", "rate_limit_aware: most room to its limits"),
+    ("fill_first", "fill_first: the first until it cools or fills"),
+)
+WHEN_EXHAUSTED = (
+    ("fail", "fail: answer at once"),
+    ("wait", "wait: up to the time below, if something recovers in it"),
+    ("least_bad", "least_bad: take what recovers first"),
+)
+BLANK_ROWS = 3
+
+
+class TierEditor(forms.Widget):
+    """Rows of a tier number and a deployment; an empty deployment is no target."""
+
+    template_name = "console/parts/tier_editor.html"
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context = super().get_context(name, value, attrs)
+        rows = list(value or ())
+        last = max((row["position"] for row in rows), default=-1)
+        blanks = [{"id": "", "serving_model_id": "", "position": last + 1}] * BLANK_ROWS
+        context["widget"]["rows"] = [
+            {**row, "tier": row["position"] + 1} for row in [*rows, *blanks]
+        ]
+        context["widget"]["deployments"] = catalog.choices("serving_models")()
+        return context
+
+    def value_from_datadict(
+        self, data: Mapping[str, Any], files: Any, name: str
+    ) -> list[dict[str, str]]:
+        many = getattr(data, "getlist", lambda key: list(data.get(key, ())))
+        columns = (many(f"{name}-{part}") for part in ("id", "tier", "deployment"))
+        return [
+            {"id": target, "tier": tier, "serving_model_id": deployment}
+            for target, tier, deployment in zip(*columns, strict=False)
+            if deployment
+        ]
+
+    def id_for_label(self, id_: str) -> str:
+        return ""
+
+
+class Targets(forms.Field):
+    """``[{id, serving_model_id, position}]``: equal numbers are one tier, gaps are closed."""
+
+    widget = TierEditor
+
+    def prepare_value(self, value: Any) -> Any:
+        return [
+            row if "position" in row else {**row, "position": int(row["tier"] or 1) - 1}
+            for row in value or ()
+        ]
+
+    def clean(self, value: Any) -> Any:
+        try:
+            tiers = [int(row["tier"] or 1) for row in value or ()]
+        except ValueError:
+            raise forms.ValidationError("A tier is a whole number: 1 is tried first.") from None
+        dense = {tier: place for place, tier in enumerate(sorted(set(tiers)))}
+        rows = [
+            {
+                **({"id": row["id"]} if row["id"] else {}),
+                "serving_model_id": row["serving_model_id"],
+                "position": dense[tier],
+            }
+            for row, tier in zip(value or (), tiers, strict=True)
+        ]
+        chosen = [row["serving_model_id"] for row in rows]
+        if len(set(chosen)) < len(chosen):
+            raise forms.ValidationError("A deployment may be a target only once a route.")
+        return sorted(rows, key=lambda row: row["position"])
+
+
+class RouteDraft(Draft):
+    id = forms.CharField(label="Id", max_length=256, help_text=ID_HELP)
+    alias = forms.CharField(
+        label="Alias",
+        max_length=256,
+        help_text="The model name callers ask for. It may hold one *.",
+    )
+    name = Text(label="Name", max_length=256)
+    targets = Targets(
+        label="Targets",
+        required=False,
+        help_text="Deployments with the same number form a tier; the strategy picks within it. "
+        "Later tiers are fallbacks.",
+    )
+    fallback_enabled = forms.BooleanField(
+        label="Fall back to later tiers",
+        required=False,
+        help_text="Off: only the first tier is used, and no fallback list of the policy.",
+    )
+    strategy = forms.ChoiceField(label="Strategy", choices=STRATEGIES, required=False)
+    policy_id = One(
+        catalog.choices("policies"),
+        label="Policy",
+        empty="the catalog's default",
+        required=False,
+    )
+    when_exhausted = forms.ChoiceField(
+        label="When nothing is available", choices=WHEN_EXHAUSTED, initial="fail"
+    )
+    max_wait_s = number("Longest wait, seconds", "Only with “wait”.")
+    affinity_ttl_s = number("Session affinity, seconds", "0 or empty: off.")
+    preview = Several(
+        catalog.choices("serving_models"),
+        label="Preview deployments",
+        help_text="Tried once when a target is rate-limited or out of quota.",
+    )
+    admin_state = admin_state()
+    tags = tags()
+    groups = (
+        ("Route", ("id", "alias", "name", "admin_state", "tags")),
+        ("Targets", ("targets", "fallback_enabled")),
+        ("Choice", ("strategy", "policy_id", "affinity_ttl_s")),
+        ("Exhaustion", ("when_exhausted", "max_wait_s", "preview")),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        present = self.initial.get("strategy") or self.data.get("strategy") or ""
+        if present.startswith("custom:"):
+            self.fields["strategy"].choices = [*STRATEGIES, (present, present)]
+
+    def typed(self) -> dict[str, Any]:
+        values = super().typed()
+        values["strategy"] = values.get("strategy") or None
+        return values

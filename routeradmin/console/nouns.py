@@ -1,0 +1,122 @@
+"""What a kind of catalog object looks like on its pages: columns, filters, facts, form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from django.urls import reverse
+
+from routeradmin.console.catalog import Index
+from routeradmin.console.drafts import Draft
+
+
+class Cell(NamedTuple):
+    """One value of a list or a fact sheet; ``url`` makes it a link, ``state`` a badge."""
+
+    text: str
+    url: str = ""
+    state: str = ""
+    sub: str = ""
+    tags: Sequence[str] = ()
+
+
+Entry = Any  # a table of the catalog document
+Read = Callable[[Entry, Index], Cell | str | int | float | None]
+
+
+class Column(NamedTuple):
+    """A column of the list; ``sort`` makes it sortable under that name."""
+
+    title: str
+    read: Read
+    sort: str = ""
+    number: bool = False
+
+
+class Choice(NamedTuple):
+    """A filter of the list: the query's name, what it offers, what an entry has."""
+
+    name: str
+    title: str
+    offered: Callable[[Index], Sequence[str]]
+    of: Callable[[Entry, Index], str | Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """``slug`` is the API's word (``deployments``), ``kind`` the document's list."""
+
+    slug: str
+    kind: str
+    one: str
+    title: str
+    meaning: str
+    form: type[Draft]
+    columns: Sequence[Column]
+    choices: Sequence[Choice] = ()
+    facts: Sequence[Column] = ()
+    new_form: type[Draft] | None = None
+    form_template: str = "console/catalog/form.html"
+    detail_template: str = "console/catalog/detail.html"
+    has_state: bool = False
+    more: Callable[[Entry, Index], Mapping[str, Any]] = field(default=lambda entry, index: {})
+
+    @property
+    def key(self) -> str:
+        return "name" if self.slug == "aliases" else "id"
+
+    def entries(self, index: Index) -> Sequence[Entry]:
+        found: Sequence[Entry] = getattr(index.document, self.kind)
+        return found
+
+    def find(self, index: Index, uid: str) -> Entry | None:
+        return next((one for one in self.entries(index) if getattr(one, self.key) == uid), None)
+
+    def url(self, uid: str = "", verb: str = "") -> str:
+        """``verb``: empty for the page itself, ``new``, ``edit``, ``delete``."""
+        if verb == "new":
+            return reverse(f"{self.slug}-new")
+        if not uid:
+            return reverse(self.slug)
+        return reverse(f"{self.slug}-{verb}" if verb else f"{self.slug}-one", args=[uid])
+
+
+def as_cell(value: Cell | str | int | float | None) -> Cell:
+    if isinstance(value, Cell):
+        return value
+    if value is None or value == "":
+        return Cell("–")
+    return Cell(f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def link(slug: str, uid: str, sub: str = "") -> Cell:
+    """A link to another object's page."""
+    return Cell(uid, url=reverse(f"{slug}-one", args=[uid]), sub=sub) if uid else Cell("–")
+
+
+def named(slug: str) -> Read:
+    """The first column: the id as a link, the name below it where it says more."""
+
+    def read(entry: Entry, index: Index) -> Cell:
+        name = entry.name if entry.name and entry.name != entry.id else ""
+        return link(slug, entry.id, name)
+
+    return read
+
+
+def state_of(entry: Entry, index: Index) -> Cell:
+    return Cell(entry.admin_state, state=entry.admin_state)
+
+
+def tags_of(entry: Entry, index: Index) -> Cell:
+    return Cell("" if entry.tags else "–", tags=entry.tags)
+
+
+STATE_CHOICE = Choice(
+    "state",
+    "Wanted state",
+    lambda index: ("enabled", "draining", "disabled"),
+    lambda entry, index: str(entry.admin_state),
+)

@@ -1,0 +1,145 @@
+"""Template tags of the console: state badges, meters, times, and links that keep the query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from routeradmin.console.navigation import SECTIONS
+
+register = template.Library()
+
+STATE_WORDS = {
+    "healthy": "healthy",
+    "degraded": "degraded",
+    "recovering": "recovering",
+    "cooling": "cooling",
+    "at-limit": "at limit",
+    "unhealthy": "unhealthy",
+    "draining": "draining",
+    "disabled": "disabled",
+    "needs-attention": "needs attention",
+    "enabled": "enabled",
+}
+
+
+@register.simple_tag
+def state_badge(state: str) -> SafeString:
+    """Shape, word and colour of one state."""
+    return format_html(
+        '<span class="state s-{0}"><svg aria-hidden="true"><use href="#s-{0}"/></svg>{1}</span>',
+        "healthy" if state == "enabled" else state,
+        STATE_WORDS.get(state, state),
+    )
+
+
+@register.simple_tag
+def meter(used: float, limit: float | None) -> SafeString | str:
+    """A thin bar; nothing without a limit. The numbers beside it say the same in text."""
+    if limit is None:
+        return ""
+    share = 1.0 if limit <= 0 else min(1.0, used / limit)
+    level = "full" if share >= 1 else "high" if share >= 0.8 else "fill"
+    return format_html(
+        '<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="track" width="100" height="4"/>'
+        '<rect class="{}" width="{}" height="4"/></svg>',
+        level if level == "fill" else f"fill {level}",
+        round(100 * share, 1),
+    )
+
+
+@register.filter
+def count(value: float | None) -> str:
+    """1234567 as 1.23M; a missing figure as a dash."""
+    if value is None:
+        return "–"
+    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            unit = 1e3 if suffix == "k" else size
+            return f"{value / unit:.3g}{suffix}"
+    return f"{value:,.0f}".replace(",", " ")
+
+
+@register.filter
+def duration_ms(value: float | None) -> str:
+    if value is None:
+        return "–"
+    if value < 1000:
+        return f"{value:.0f} ms"
+    return f"{value / 1000:.2f} s" if value < 10_000 else f"{value / 1000:.1f} s"
+
+
+def _moment(value: datetime | str | float) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, (int, float)):
+        return datetime.fromtimestamp(value, UTC)
+    return datetime.fromisoformat(value)
+
+
+@register.simple_tag
+def ago(value: datetime | str | float | None) -> SafeString | str:
+    """Relative time, filled in and kept current by the browser; absolute without it."""
+    if value is None or value == "":
+        return "–"
+    moment = _moment(value).astimezone(UTC)
+    text = moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return format_html(
+        '<time datetime="{}" data-ago title="{}" tabindex="0">{}</time>',
+        moment.isoformat(timespec="milliseconds"),
+        text,
+        text,
+    )
+
+
+@register.simple_tag
+def countdown(until: str, remaining_s: float) -> SafeString:
+    """Time left until an absolute deadline; the browser runs it against the server's clock."""
+    return format_html(
+        '<time datetime="{0}" data-until="{0}" title="until {0}">{1}</time>',
+        until,
+        clock(remaining_s),
+    )
+
+
+@register.filter
+def clock(seconds: float) -> str:
+    """Seconds as 0:41 or 1:02:03, rounded up."""
+    whole = max(0, math.ceil(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, secs = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{secs:02d}" if hours else f"{minutes}:{secs:02d}"
+
+
+@register.filter
+def member(mapping: Mapping[str, Any], key: str) -> Any:
+    return mapping.get(key)
+
+
+@register.simple_tag(takes_context=True)
+def navigation(context: template.Context) -> list[dict[str, Any]]:
+    """The sections a person may see, the current page marked by its path."""
+    request = context["request"]
+    role = getattr(request.user, "role", "")
+    sections = []
+    for title, entries in SECTIONS:
+        links = [
+            {
+                "title": entry.title,
+                "href": (href := reverse(entry.url_name)),
+                "current": request.path == href or (href != "/" and request.path.startswith(href)),
+            }
+            for entry in entries
+            if entry.right == "viewer" or role == "admin"
+        ]
+        if links:
+            sections.append({"title": title, "links": links})
+    return sections

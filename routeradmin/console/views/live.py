@@ -1,0 +1,49 @@
+"""The live page: the header strip and the board, whole or as a snapshot for the socket's page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from routeradmin.console import board
+from routeradmin.console.htmx import varied, wants_fragment
+from routeradmin.journal.models import Event
+from routeradmin.services import live, runtime
+
+FIGURE_STATES = (
+    ("cooling", "cooling"),
+    ("draining", "draining"),
+    ("needs-attention", "needs attention"),
+    ("unhealthy", "unhealthy"),
+)
+CHANGES_SHOWN = 8
+
+
+@require_safe
+def show(request: HttpRequest) -> HttpResponse:
+    """The page; htmx and the page's script get the board alone."""
+    context = _board(board.Filter.from_query(request.GET.dict()))
+    if wants_fragment(request):
+        return varied(render(request, "console/live/_board.html", context))
+    context["changes"] = Event.objects.exclude(deployment="")[:CHANGES_SHOWN]
+    return varied(render(request, "console/live/page.html", context))
+
+
+def _board(wanted: board.Filter) -> dict[str, Any]:
+    current = runtime.get()
+    state, snapshot = live.state_json(current), current.current.snapshot
+    rows = state["candidates"]
+    return {
+        "state": state,
+        "wanted": wanted,
+        "groups": board.groups(snapshot, rows, wanted),
+        "sums": board.summary(rows),
+        "processes_ready": sum(p["revision"] == state["revision"] for p in state["processes"]),
+        "figure_states": FIGURE_STATES,
+        "state_choices": board.STATES,
+        "providers": sorted({row["provider"] for row in rows}),
+        "routes": sorted(((r.id, r.alias) for r in snapshot.routes.values()), key=lambda p: p[1]),
+    }

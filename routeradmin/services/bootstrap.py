@@ -1,0 +1,56 @@
+"""The first admin and the first key, made once."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.conf import settings
+
+from routeradmin.access.models import ApiKey, Role, Scope, User
+from routeradmin.services import keys, publishing
+from routeradmin.services import runtime as runtimes
+from routeradmin.services.changes.commit import Actor, Reported, audit, writing
+from routeradmin.services.changes.keys import create_key
+
+BY = Actor("bootstrap", "environment")
+KEY_NAME = "bootstrap"
+
+
+def from_environment() -> None:
+    """What ROUTERADMIN_BOOTSTRAP_ADMIN and _KEY ask for, where it is not there yet.
+
+    Someone who exists keeps role and password.
+    """
+    if settings.BOOTSTRAP_ADMIN is not None:
+        name, password = settings.BOOTSTRAP_ADMIN
+        with writing():
+            if not User.objects.filter(username=name).exists():
+                _make_admin(name, password)
+    if settings.BOOTSTRAP_KEY:
+        _make_key(settings.BOOTSTRAP_KEY)
+
+
+def first_admin() -> tuple[str, str] | None:
+    """Name and password of an admin made because there was nobody, to be shown this once.
+
+    None when somebody is there, or the environment says who is.
+    """
+    from_environment()
+    with writing():
+        if User.objects.exists():
+            return None
+        password = secrets.token_urlsafe(12)
+        _make_admin("admin", password)
+    return "admin", password
+
+
+def _make_admin(name: str, password: str) -> None:
+    user = User.objects.create_user(name, password=password, role=Role.ADMIN)
+    now = publishing.moment(runtimes.get())
+    audit([Reported("create", "users", user.username, {"role": [None, user.role]})], BY, now, "")
+
+
+def _make_key(token: str) -> None:
+    if ApiKey.objects.filter(hash=keys.token_hash(token)).exists():
+        return
+    create_key({"name": KEY_NAME, "scopes": list(Scope.values)}, BY, token=token)

@@ -1,0 +1,265 @@
+"""What changed since the last look, for every open console at once.
+
+One :class:`Feed` per process samples the state store, finds the cells that changed, has each
+rendered once, and hands the same text to every viewer. A viewer that cannot keep up loses frames
+and notices by the gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from routeradmin.engine.condition import WINDOW_S
+from routeradmin.engine.snapshot import Snapshot
+from routeradmin.engine.state import CandidateKey, CandidateState, Change
+from routeradmin.services import candidates
+from routeradmin.services.runtime import Runtime
+
+FRAME_INTERVAL_S = 0.25  # at most 4 frames a second
+HEARTBEAT_S = 5.0
+ROWS_PER_FRAME = 150  # the rest follows in the next frame
+ROWS_PER_SLICE = 50  # between two slices the event loop serves requests
+BACKLOG = 16  # frames a slow viewer may be behind
+CHANGES_KEPT = 100
+
+CELLS = ("state", "active", "rpm", "tpm", "latency", "why")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What one frame tells: rows with the names of their changed cells, and state changes."""
+
+    rows: Sequence[tuple[Row, Sequence[str]]]
+    all_rows: Sequence[Row]
+    changes: Sequence[Change]
+    now: float
+
+
+Render = Callable[[Delta], str]
+
+
+@dataclass(slots=True)
+class _Seen:
+    fingerprint: tuple[object, ...]
+    row: Row
+
+
+@dataclass(eq=False, slots=True)
+class Viewer:
+    """One open console's queue of frames; None is the end."""
+
+    frames: asyncio.Queue[str | None] = field(default_factory=lambda: asyncio.Queue(BACKLOG))
+
+    def offer(self, frame: str) -> None:
+        with suppress(asyncio.QueueFull):
+            self.frames.put_nowait(frame)
+
+    def end(self) -> None:
+        """Nothing that waits is shown any more."""
+        while not self.frames.empty():
+            self.frames.get_nowait()
+        self.frames.put_nowait(None)
+
+
+class Feed:
+    """Samples, compares, renders, hands out. ``render`` turns a delta into HTML fragments."""
+
+    def __init__(self, runtime: Runtime, render: Render) -> None:
+        self.runtime = runtime
+        self._render = render
+        self._viewers: set[Viewer] = set()
+        self._seen: dict[CandidateKey, _Seen] = {}
+        self._snapshot: Snapshot | None = None
+        self._changes: list[Change] = []
+        self._own_steps = 0  # frames the store's counter does not know of
+        self._last_seq = 0
+        self._last_sent = float("-inf")
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        runtime.store.listen(self._heard)
+
+    @property
+    def seq(self) -> int:
+        """Grows with every change of the store and with every frame that tells something."""
+        return self.runtime.store.seq + self._own_steps
+
+    @contextmanager
+    def watching(self) -> Iterator[Viewer]:
+        """A viewer for as long as the context lasts; its first frame greets it."""
+        viewer = Viewer()
+        if not self._viewers:
+            self._baseline(self.runtime.clock())
+        viewer.offer(self._frame("hello", self.seq))
+        self._viewers.add(viewer)
+        self._start()
+        try:
+            yield viewer
+        finally:
+            self._viewers.discard(viewer)
+
+    def _start(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        """Ticks while someone watches, then ends."""
+        loop = asyncio.get_running_loop()
+        while self._viewers:
+            started = loop.time()
+            await self.tick(started)
+            await asyncio.sleep(max(0.0, started + FRAME_INTERVAL_S - loop.time()))
+
+    async def tick(self, at: float) -> None:
+        """One look; ``at`` is the loop's time in seconds. Sends at most one frame."""
+        now = self.runtime.clock()
+        delta = await self._delta(now)
+        if delta is not None:
+            self._own_steps += 1
+            self._send("update", at, self._render(delta))
+        elif at - self._last_sent >= HEARTBEAT_S:
+            self._send("heartbeat", at)
+
+    def _send(self, kind: str, at: float, content: str | None = None) -> None:
+        seq = self.seq
+        frame = self._frame(kind, seq, content)
+        self._last_seq, self._last_sent = seq, at
+        for viewer in self._viewers:
+            viewer.offer(frame)
+
+    def _frame(self, kind: str, seq: int, content: str | None = None) -> str:
+        snapshot = self.runtime.current.snapshot
+        frame: dict[str, Any] = {
+            "kind": kind,
+            "epoch": self.runtime.store.epoch,
+            "seq": seq,
+            "previous_seq": self._last_seq,
+            "revision": snapshot.revision,
+            "now": candidates.timestamp(self.runtime.clock()),
+        }
+        if content is not None:
+            frame["content"] = content
+        return orjson.dumps(frame).decode()
+
+    def _heard(self, changes: Sequence[Change]) -> None:
+        if self._viewers:
+            self._changes.extend(changes)
+            del self._changes[:-CHANGES_KEPT]
+
+    def _baseline(self, now: float) -> None:
+        """Take the present as told: whoever joins has just loaded it."""
+        snapshot = self._snapshot = self.runtime.current.snapshot
+        self._seen = {}
+        for place, state in candidates.observed(snapshot, self.runtime.store.states()):
+            row = candidates.candidate_json(place, state, now)
+            self._seen[place.candidate.key] = _Seen(fingerprint(place, state, now), row)
+        self._changes.clear()
+        self._last_seq = self.seq
+
+    async def _delta(self, now: float) -> Delta | None:
+        """The changed cells; None when there is nothing to tell."""
+        snapshot = self.runtime.current.snapshot
+        if snapshot is not self._snapshot:
+            self._baseline(now)  # pages load the new revision whole, told by its number
+            return Delta((), [seen.row for seen in self._seen.values()], (), now)
+        changed: list[tuple[Row, Sequence[str]]] = []
+        looked = candidates.observed(snapshot, list(self.runtime.store.states()))
+        for number, (place, state) in enumerate(looked, 1):
+            if number % ROWS_PER_SLICE == 0:
+                await asyncio.sleep(0)
+            mark, seen = fingerprint(place, state, now), self._seen.get(place.candidate.key)
+            if len(changed) >= ROWS_PER_FRAME or (seen and seen.fingerprint == mark):
+                continue
+            row = candidates.candidate_json(place, state, now)
+            cells = changed_cells(seen.row, row) if seen else CELLS
+            self._seen[place.candidate.key] = _Seen(mark, row)
+            if cells:
+                changed.append((row, cells))
+        changes, self._changes = tuple(self._changes), []
+        if not changed and not changes:
+            return None
+        return Delta(changed, [seen.row for seen in self._seen.values()], changes, now)
+
+
+_feeds: list[Feed] = []  # of the process's runtime; tests bring their own and replace it
+
+
+def feed_of(runtime: Runtime, render: Render) -> Feed:
+    """The process's feed of this runtime; ``render`` counts only when it is made."""
+    for feed in _feeds:
+        if feed.runtime is runtime:
+            return feed
+    _feeds[:] = [Feed(runtime, render)]
+    return _feeds[0]
+
+
+def seq_of(runtime: Runtime) -> int:
+    """The counter that frames and ``GET /api/v1/state`` share."""
+    return next((feed.seq for feed in _feeds if feed.runtime is runtime), runtime.store.seq)
+
+
+def state_json(runtime: Runtime) -> Row:
+    """``GET /api/v1/state``: every candidate, read at one moment."""
+    now, snapshot = runtime.clock(), runtime.current.snapshot
+    return {
+        "epoch": runtime.store.epoch,
+        "seq": seq_of(runtime),
+        "revision": snapshot.revision,
+        "config_digest": snapshot.config_digest,
+        "now": candidates.timestamp(now),
+        "degraded": list(runtime.degraded()),
+        "processes": list(runtime.processes()),
+        "candidates": candidates.candidates_json(snapshot, runtime.store.states(), now),
+    }
+
+
+def fingerprint(
+    place: candidates.Placed, state: CandidateState | None, now: float
+) -> tuple[object, ...]:
+    """Cheap to build, differs whenever a cell could: most candidates rest most of the time."""
+    drain_until = place.candidate.deployment.drain_until
+    drained = drain_until is not None and drain_until <= now
+    if state is None:
+        return (drained,)
+    return (
+        drained,
+        state.active,
+        state.window == int(now // WINDOW_S),
+        state.rpm_used,
+        state.tpm_used,
+        state.latency_ema_ms,
+        state.health,
+        state.recovering,
+        state.needs_attention,
+        state.probe_unhealthy,
+        state.cooldown,
+        state.cooldown_until > now,
+        state.last_error,
+    )
+
+
+def _told(row: Row, cell: str) -> object:
+    """The part of a row that a cell shows; a window's end is the same for all and not told."""
+    match cell:
+        case "state":
+            return row["state"], row["admin_state"], row["health"], row["cooldown"] is None
+        case "active":
+            return row["active"], row["max_parallel_requests"]
+        case "rpm" | "tpm":
+            return row[cell]["used"], row[cell]["limit"]
+        case "latency":
+            return row["latency_ms"]
+        case _:
+            cooldown = row["cooldown"]
+            return cooldown and (cooldown["until"], cooldown["class"]), row["last_error"]
+
+
+def changed_cells(before: Row, after: Row) -> tuple[str, ...]:
+    return tuple(cell for cell in CELLS if _told(before, cell) != _told(after, cell))

@@ -1,0 +1,118 @@
+"""Turns between the requests that carry them: started, kept, found again, recorded.
+
+The decision API's turns live in the state store from one request to the next; the gateway's are
+over when its request is. Both are recorded the same way.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from typing import Any
+
+from routeradmin.engine.describe import utc_text
+from routeradmin.engine.resolve import Resolved
+from routeradmin.engine.state import (
+    Dispatch,
+    FailureClass,
+    Lease,
+    Outcome,
+    ReportState,
+)
+from routeradmin.engine.turn import Turn
+from routeradmin.services.asking import request_of
+from routeradmin.services.keys import Key
+from routeradmin.services.messages import Select
+from routeradmin.services.refusals import TurnBusy, TurnHalted, TurnMismatch, TurnNotFound
+from routeradmin.services.runtime import Runtime
+
+# A lease that ran out says nothing of what became of the request; one that was given back without
+# a report was not used.
+_RAN_OUT = Outcome(FailureClass.TRANSIENT, Dispatch.UNKNOWN, message="its lease ran out")
+_NOT_USED = Outcome(
+    FailureClass.TRANSIENT, Dispatch.NOT_SENT, retriable=True, message="given back unused"
+)
+_FACTS = frozenset(Select.model_fields) - {"model", "turn", "secret", "explain"}
+
+
+def new_id() -> str:
+    return secrets.token_hex(16)
+
+
+async def load(runtime: Runtime, turn_id: str, key: Key, now: float) -> Turn:
+    """A kept turn on the snapshot in force. Raises TurnNotFound, ModelNotFound."""
+    state = await runtime.store.load_turn(turn_id, now)
+    if state is None or state.request.key_id != key.uid:
+        raise TurnNotFound(f"There is no turn {turn_id!r}; turns are kept one hour.")
+    return Turn.resume(state, runtime.current.snapshot)
+
+
+async def load_for(runtime: Runtime, message: Select, key: Key, now: float) -> Turn:
+    """The turn that a select goes on with; facts that the body states replace the turn's own.
+
+    Raises TurnNotFound, TurnMismatch, TurnHalted, TurnBusy, ModelNotFound.
+    """
+    turn = await load(runtime, message.turn or "", key, now)
+    if turn.state.model != message.model:
+        raise TurnMismatch(
+            f"This turn is for the model {turn.state.model!r}; leave out 'turn' to start another."
+        )
+    if turn.state.halt is not None:
+        raise TurnHalted(turn.state.halt.value)
+    await _close_last(runtime, turn, now)
+    stated = message.model_fields_set & _FACTS
+    if stated:
+        asked = request_of(message, key)
+        turn.state.request = replace(
+            turn.state.request, **{name: getattr(asked, name) for name in stated}
+        )
+    return turn
+
+
+async def _close_last(runtime: Runtime, turn: Turn, now: float) -> None:
+    """An attempt without a report ends with its lease. Raises TurnBusy while it is open."""
+    last = turn.state.attempts[-1] if turn.state.attempts else None
+    if last is None or last.ended_at is not None:
+        return
+    phase = await runtime.store.phase(last.lease_id)
+    if phase is ReportState.OPEN:
+        raise TurnBusy(
+            f"Attempt {last.n} of this turn is not reported yet: report or release its lease first."
+        )
+    unused = phase is ReportState.RELEASED
+    replay = turn.policy.turn.replay_unanswered
+    turn.tell(_NOT_USED if unused else replace(_RAN_OUT, retriable=replay), now)
+
+
+def start(resolved: Resolved, message: Select, key: Key, now: float) -> Turn:
+    return Turn.start(new_id(), resolved, request_of(message, key), now)
+
+
+def number_of(turn: Turn, lease: Lease) -> int | None:
+    """The attempt that a lease was for."""
+    return next((a.n for a in turn.state.attempts if a.lease_id == lease.id), None)
+
+
+async def save(runtime: Runtime, turn: Turn, now: float) -> None:
+    await runtime.store.save_turn(turn.state, now)
+
+
+def record(
+    runtime: Runtime,
+    turn: Turn,
+    *,
+    request_id: str = "",
+    overhead_ms: float | None = None,
+) -> dict[str, Any]:
+    """The turn as ``GET /turns/{id}`` shows it, on its way to the journal."""
+    known = turn.record()
+    kept = {
+        **known,
+        "started_at": utc_text(turn.state.started_at),
+        "request_id": request_id or None,
+        "key": turn.state.request.key_id,
+        "revision": runtime.current.revision,
+        "overhead_ms": overhead_ms,
+    }
+    runtime.journal.record(kept)
+    return kept

@@ -1,0 +1,126 @@
+// Small manners of every page: focus after a refused form, menus that close, toasts that leave,
+// and keys for people who prefer them.
+"use strict";
+
+(() => {
+  const TOAST_MS = 10000;
+
+  // Forms: after a refusal the first wrong field has the focus.
+  function focusFirstError(root) {
+    const wrong = root.querySelector?.('[aria-invalid="true"]');
+    if (wrong) wrong.focus();
+    else root.querySelector?.("[data-summary]")?.focus();
+  }
+
+  document.addEventListener("DOMContentLoaded", () => focusFirstError(document));
+  document.addEventListener("htmx:after:swap", (event) => {
+    const target = event.detail?.ctx?.target;
+    if (target instanceof Element && target.matches?.("form, [data-form]")) {
+      focusFirstError(document.getElementById(target.id) ?? document);
+    }
+    window.routeradminTime.tick();
+    for (const toast of document.querySelectorAll(".toast:not([data-timed])")) leaveLater(toast);
+  });
+
+  // Toasts stay while they are read: with the pointer or the focus in them.
+  function leaveLater(toast) {
+    toast.dataset.timed = "1";
+    const leave = () => {
+      if (toast.matches(":hover, :focus-within") || toast.querySelector("details[open]")) {
+        setTimeout(leave, 2000);
+      } else toast.remove();
+    };
+    setTimeout(leave, TOAST_MS);
+  }
+
+  // A request that met no answer, or one that is no fragment, must not go unnoticed.
+  function complain(text) {
+    const toasts = document.getElementById("toasts");
+    if (!toasts) return;
+    const toast = document.createElement("div");
+    toast.className = "toast error";
+    toast.textContent = text;
+    toasts.prepend(toast);
+    leaveLater(toast);
+  }
+
+  document.addEventListener("htmx:error", () => {
+    complain("The server did not answer. Nothing is known to have changed; try again.");
+  });
+
+  // Menus: one open at a time, closed by Escape, by a click elsewhere, and after an action.
+  function closeMenus(except) {
+    for (const menu of document.querySelectorAll("details[data-menu][open]")) {
+      if (menu !== except) menu.open = false;
+    }
+  }
+
+  document.addEventListener("click", (event) => {
+    closeMenus(event.target.closest?.("details[data-menu]"));
+    if (event.target.closest?.("[data-dismiss]")) event.target.closest(".toast")?.remove();
+  });
+  document.addEventListener("htmx:after:request", (event) => {
+    const menu = event.target.closest?.("details[data-menu]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+  });
+
+  // Keys, off while typing and with a modifier held.
+  const typing = (node) => node.closest?.("input, select, textarea, [contenteditable]");
+
+  function rows() {
+    return [...document.querySelectorAll("[data-row], table.list tbody tr")]
+      .filter((row) => row.checkVisibility?.() ?? true);
+  }
+
+  function step(by) {
+    const all = rows();
+    if (!all.length) return;
+    const here = all.findIndex((row) => row.hasAttribute("data-current"));
+    const next = all[Math.min(all.length - 1, Math.max(0, here + by))] ?? all[0];
+    all[here]?.removeAttribute("data-current");
+    next.setAttribute("data-current", "");
+    next.querySelector("a")?.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "nearest" });
+  }
+
+  const press = (action) => {
+    const row = document.querySelector("[data-row][data-current]");
+    row?.querySelector(`button[name="action"][value="${action}"]`)?.click();
+  };
+
+  const keys = {
+    "/": () => document.querySelector('input[type="search"]')?.focus(),
+    j: () => step(1),
+    k: () => step(-1),
+    p: () => document.getElementById("pause")?.click(),
+    d: () => press("drain"),
+    c: () => press("clear"),
+    "?": () => document.getElementById("keys")?.showModal?.(),
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      const menu = document.querySelector("details[data-menu][open]");
+      closeMenus();
+      menu?.querySelector("summary")?.focus();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (localStorage.getItem("routeradmin-keys") === "off") return;
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+
+  document.addEventListener("DOMContentLoaded", () => {
+    const box = document.getElementById("keys-on");
+    if (!box) return;
+    box.checked = localStorage.getItem("routeradmin-keys") !== "off";
+    box.addEventListener("change", () => {
+      localStorage.setItem("routeradmin-keys", box.checked ? "on" : "off");
+    });
+  });
+})();

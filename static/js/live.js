@@ -1,0 +1,245 @@
+// The live page: frames in order, snapshots when something is missing, and rows that never move
+// under the pointer. htmx and its socket extension do the swapping; this decides what is let in.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+  const STALE_MS = 10000;
+  const SILENT_MS = 6000;
+  const POLL_MS = 5000;
+  const SPEAK_MS = 5000;
+
+  const time = window.routeradminTime;
+  const label = document.getElementById("link-state");
+  const pauseButton = document.getElementById("pause");
+  const applyButton = document.getElementById("apply-order");
+  const board = () => document.getElementById("live-board");
+
+  let link = { state: "connecting", since: Date.now() };
+  let heard = Date.now(); // when the last frame or snapshot came
+  let epoch = board().dataset.epoch;
+  let seq = Number(board().dataset.seq);
+  let revision = Number(board().dataset.revision);
+  let paused = false;
+  let waiting = 0; // frames that came while paused
+  let held = null; // a snapshot whose rows stand in another order
+
+  pauseButton.hidden = false;
+
+  // Connection label ------------------------------------------------------------
+
+  function setLink(state) {
+    if (link.state !== state) link = { state, since: Date.now() };
+    showLink();
+  }
+
+  function showLink() {
+    const silent = Date.now() - heard;
+    const seconds = (since) => Math.max(0, Math.round((Date.now() - since) / 1000));
+    let [state, text] = [link.state, link.state];
+    if (state === "live" && silent > SILENT_MS) {
+      [state, text] = ["stale", `stale for ${Math.round(silent / 1000)} s`];
+    } else if (state === "reconnecting") {
+      text = silent > STALE_MS
+        ? `reconnecting, stale for ${Math.round(silent / 1000)} s`
+        : `reconnecting ${seconds(link.since)} s`;
+    } else if (state === "closed") {
+      text = "signed out: load the page to sign in";
+    }
+    if (paused) text = `paused · ${waiting} update${waiting === 1 ? "" : "s"} waiting`;
+    label.dataset.state = state;
+    if (label.textContent !== text) label.textContent = text;
+    document.body.dataset.stale = String(silent > STALE_MS);
+    const age = document.querySelector("[data-age]");
+    if (age) age.textContent = silent < 1500 ? "now" : `${Math.round(silent / 1000)} s`;
+  }
+
+  // Order: failed first, by rank and name ----------------------------------------
+
+  const rank = (row) => Number(row.querySelector("[data-rank]")?.dataset.rank ?? 99);
+  const byRank = (a, b) =>
+    rank(a) - rank(b) || (a.dataset.name < b.dataset.name ? -1 : Number(a.dataset.name > b.dataset.name));
+
+  function disordered() {
+    return [...document.querySelectorAll("[data-board]")].filter((list) => {
+      const rows = [...list.children];
+      return rows.some((row, i) => i > 0 && byRank(rows[i - 1], row) > 0);
+    });
+  }
+
+  function busy() {
+    const place = board();
+    return place.matches(":hover") || place.contains(document.activeElement)
+      || Boolean(document.querySelector("details[data-menu][open], dialog[open]"));
+  }
+
+  function settleOrder(force) {
+    const lists = disordered();
+    if ((lists.length || held) && (force || !busy())) {
+      if (held) replaceBoard(held);
+      for (const list of disordered()) list.append(...[...list.children].sort(byRank));
+    }
+    applyButton.hidden = !(held || disordered().length);
+  }
+
+  applyButton.addEventListener("click", () => settleOrder(true));
+
+  // Snapshots ---------------------------------------------------------------------
+
+  async function fetchSnapshot() {
+    const answer = await fetch(location.href, {
+      headers: { "HX-Request": "true", "HX-Target": "div#live-board" },
+      redirect: "manual",
+      cache: "no-store",
+    });
+    if (answer.type === "opaqueredirect" || answer.status === 401) {
+      setLink("closed");
+      throw new Error("signed out");
+    }
+    if (!answer.ok) throw new Error(`snapshot: ${answer.status}`);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    takeSnapshot(page.getElementById("live-board"));
+  }
+
+  function takeSnapshot(fresh) {
+    if (!fresh) return;
+    time.measure(fresh.dataset.now);
+    heard = Date.now();
+    epoch = fresh.dataset.epoch;
+    seq = Number(fresh.dataset.seq);
+    revision = Number(fresh.dataset.revision);
+    const shape = (root) => [...root.querySelectorAll("[data-row], .group")].map((e) => e.id).join();
+    if (shape(fresh) === shape(board()) || !busy()) replaceBoard(fresh);
+    else {
+      fillCells(fresh);
+      held = fresh;
+    }
+    settleOrder(false);
+    time.tick();
+    showLink();
+  }
+
+  // Same elements stay (morphing), so focus, open groups and typed text survive.
+  function replaceBoard(fresh) {
+    held = null;
+    for (const group of fresh.querySelectorAll("details.group")) {
+      const present = document.getElementById(group.id);
+      if (present) group.open = present.open;
+    }
+    const here = document.activeElement?.id;
+    htmx.swap({ sourceElement: board(), target: board(), swap: "outerMorph", text: fresh.outerHTML });
+    if (here && document.activeElement?.id !== here) document.getElementById(here)?.focus();
+  }
+
+  // Only the values: rows stand still while someone points at them.
+  function fillCells(fresh) {
+    for (const cell of fresh.querySelectorAll("[data-cell]")) {
+      for (const present of board().querySelectorAll(`[data-cell="${cell.dataset.cell}"]`)) {
+        present.innerHTML = cell.innerHTML;
+      }
+    }
+    for (const row of fresh.querySelectorAll("[data-row]")) {
+      const [from, to] = [row, document.getElementById(row.id)].map((r) => r?.querySelector(".who-cell"));
+      if (to && from.textContent !== to.textContent) to.innerHTML = from.innerHTML;
+    }
+    const strip = [fresh, board()].map((root) => root.querySelector("[data-revision]"));
+    if (strip[0] && strip[1]) strip[1].textContent = strip[0].textContent;
+  }
+
+  let pending = null;
+  function snapshot() {
+    pending ??= fetchSnapshot().catch(() => {}).finally(() => { pending = null; });
+    return pending;
+  }
+
+  // Frames ------------------------------------------------------------------------
+
+  const present = (html) =>
+    html.replace(/<hx-partial hx-target="(\[data-cell=[\w-]+\])"[^]*?<\/hx-partial>/g, (piece, selector) =>
+      document.querySelector(selector) ? piece : "");
+
+  document.addEventListener("htmx:ws:before:message:incoming", (event) => {
+    const frame = JSON.parse(event.detail.message.data);
+    time.measure(frame.now);
+    heard = Date.now();
+    setLink("live");
+    if (paused) {
+      if (frame.kind === "update") waiting += 1;
+      event.detail.cancelled = true;
+      showLink();
+      return;
+    }
+    const missing = frame.epoch !== epoch || frame.revision !== revision
+      || (frame.kind === "hello" ? frame.seq !== seq : frame.previous_seq !== seq);
+    if (missing) {
+      // Frames wait in line meanwhile, and say the newest value again: nothing goes backwards.
+      event.detail.waitUntil(snapshot().then(() => {
+        [epoch, seq, revision] = [frame.epoch, frame.seq, frame.revision];
+      }));
+    } else seq = frame.seq;
+    if (frame.content !== undefined) {
+      frame.content = present(frame.content);
+      event.detail.message.data = JSON.stringify(frame);
+      if (frame.content.includes('#tail"')) speak(frame.content);
+    }
+  });
+
+  document.addEventListener("htmx:ws:after:message:incoming", () => {
+    time.tick();
+    settleOrder(false);
+    const tail = document.getElementById("tail");
+    if (tail?.children.length) document.querySelector("[data-none]")?.remove();
+    while (tail && tail.children.length > 12) tail.lastElementChild.remove();
+    showTitle();
+  });
+
+  document.addEventListener("htmx:ws:after:connection", () => { heard = Date.now(); setLink("live"); });
+  document.addEventListener("htmx:ws:close", (event) => {
+    const code = event.detail.code;
+    setLink(code === 4401 || code === 4403 ? "closed" : "reconnecting");
+  });
+  window.addEventListener("offline", () => setLink("reconnecting"));
+
+  // Words: one summary at most every few seconds, of state changes only -------------
+
+  let spokenAt = 0;
+  function speak() {
+    if (Date.now() - spokenAt < SPEAK_MS) return;
+    spokenAt = Date.now();
+    setTimeout(() => {
+      const figures = [...document.querySelectorAll(".strip a.figure")].slice(1)
+        .map((f) => [f.querySelector(".value")?.textContent.trim(), f.querySelector(".name")?.textContent])
+        .filter(([n, name]) => n !== "0" && name !== "active requests")
+        .map((pair) => pair.join(" "));
+      document.getElementById("spoken").textContent = figures.join(", ") || "all candidates healthy";
+    }, 500);
+  }
+
+  const title = document.title;
+  function showTitle() {
+    const wrong = document.querySelector('[data-cell="sum-needs-attention"]')?.textContent.trim();
+    document.title = wrong && wrong !== "0" ? `(${wrong}) ${title}` : title;
+  }
+
+  // Pause, return, polling ----------------------------------------------------------
+
+  pauseButton.addEventListener("click", () => {
+    paused = !paused;
+    pauseButton.setAttribute("aria-pressed", String(paused));
+    pauseButton.textContent = paused ? "Resume" : "Pause";
+    waiting = 0;
+    if (!paused) snapshot();
+    showLink();
+  });
+
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && !paused) snapshot();
+  });
+
+  setInterval(showLink, 500);
+  setInterval(() => {
+    const well = link.state === "live" && Date.now() - heard < STALE_MS;
+    if (paused || document.hidden || well || link.state === "closed") return;
+    if (Date.now() - heard > POLL_MS - 500) snapshot();
+  }, POLL_MS);
+  showTitle();
+});
