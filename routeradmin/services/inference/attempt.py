@@ -19,6 +19,7 @@ from routeradmin.adapters.upstream import UpstreamAnswer, UpstreamCall, Upstream
 from routeradmin.adapters.upstream.client import UpstreamClient
 from routeradmin.engine.outcome import AttemptFacts, Ending
 from routeradmin.services import answers
+from routeradmin.services.answers import Redact
 from routeradmin.services.inference import usage, whole
 from routeradmin.services.inference.asked import Asked
 from routeradmin.services.inference.facts import CHAT
@@ -81,25 +82,19 @@ class Attempted:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What an attempt needs. ``strict`` takes secrets out of errors, ``lenient`` out of answers."""
+    """What an attempt needs. ``redact`` takes secrets out of errors, ``clean`` out of answers."""
 
     client: UpstreamClient
     call: UpstreamCall
     asked: Asked
     protocol: str
-    strict: Redactor | None
-    lenient: Redactor | None
+    redact: Redact
+    clean: Redactor | None
     now: float
 
     @property
     def operation(self) -> str:
         return self.asked.operation if self.protocol == self.asked.api else self.protocol
-
-    def redact(self, text: str) -> str:
-        return (self.strict or _NO_SECRET).text(text)
-
-
-_NO_SECRET = Redactor([])
 
 
 async def plain(job: Job, progress: Progress) -> Attempted:
@@ -135,8 +130,8 @@ def judged(
         return Attempted(facts, job.protocol, document=document)
     progress.usage = usage.of_answer(document)
     progress.bytes_out = len(body)
-    if job.lenient is not None:
-        body = job.lenient.redact(body)
+    if job.clean is not None:
+        body = job.clean.redact(body)
     if job.protocol != job.asked.api:
         try:
             body = _said_otherwise(job, document)
@@ -152,4 +147,4 @@ def _said_otherwise(job: Job, document: dict[str, Any]) -> bytes:
     else:
         translated = answer_to_messages(document)
     body = orjson.dumps(translated)
-    return body if job.lenient is None else job.lenient.redact(body)
+    return body if job.clean is None else job.clean.redact(body)

@@ -33,7 +33,7 @@ class Ways:
     snapshot: Snapshot
     mixed: frozenset[str]
     settings: dict[str, EndpointSettings] = field(default_factory=dict)
-    redactors: dict[str, tuple[Secret, Redactor, Redactor | None]] = field(default_factory=dict)
+    redactors: dict[str, tuple[Secret, Redactor | None]] = field(default_factory=dict)
 
 
 _latest: Ways | None = None
@@ -61,9 +61,7 @@ def translatable(snapshot: Snapshot, asked: Asked) -> bool:
     """Whether the request can be said in the other protocol; looked into only where it matters."""
     if asked.counts_only or asked.api not in ways_of(snapshot).mixed:
         return False
-    to_other = (
-        translate.request_to_messages if asked.api == CHAT else translate.request_to_chat
-    )
+    to_other = translate.request_to_messages if asked.api == CHAT else translate.request_to_chat
     return translate.why_not(to_other, asked.document) is None
 
 
@@ -105,22 +103,20 @@ class CallMaker:
             settings=self._settings(candidate),
         )
 
-    def redactors(self, candidate: Candidate) -> tuple[Redactor | None, Redactor | None]:
-        """For what the upstream says of errors, and for its answers (only where worth it)."""
+    def redactor(self, candidate: Candidate) -> Redactor | None:
+        """For answers of this candidate: takes out its own secret, which it may quote back.
+
+        A short placeholder such as "none" or "ollama" is an ordinary word there and stays.
+        """
         secret = self._runtime.secrets.get(candidate.credential)
         if secret is None:
-            return None, None
+            return None
         found = self._ways.redactors.get(candidate.credential.id)
         if found is None or found[0] is not secret:
-            strict = Redactor([secret])
-            # A placeholder such as "none" or "ollama" is an ordinary word in an answer.
-            long = len(secret.reveal()) >= PARTIAL_FROM
-            found = self._ways.redactors[candidate.credential.id] = (
-                secret,
-                strict,
-                strict if long else None,
-            )
-        return found[1], found[2]
+            long = len(secret.reveal().encode()) >= PARTIAL_FROM
+            found = (secret, Redactor([secret]) if long else None)
+            self._ways.redactors[candidate.credential.id] = found
+        return found[1]
 
     def _settings(self, candidate: Candidate) -> EndpointSettings:
         endpoint = candidate.deployment.endpoint

@@ -137,7 +137,9 @@ def _messages(model: str, body: Json) -> Facts:
     counting.anthropic(text, body.get("system"), _list(body, "messages"))
     _tools(text, body.get("tools"))
     output = body.get("output_config")
-    shape = body.get("output_format") or (output.get("format") if isinstance(output, dict) else None)
+    shape = body.get("output_format") or (
+        output.get("format") if isinstance(output, dict) else None
+    )
     _shape(text, shape.get("type") if isinstance(shape, dict) else None, shape)
     choice = body.get("tool_choice")
     return Facts(
@@ -149,7 +151,7 @@ def _messages(model: str, body: Json) -> Facts:
         str(choice.get("type")) if isinstance(choice, dict) else None,
         _number(body, "temperature"),
         _number(body, "top_p"),
-        _text(output, "effort") if isinstance(output, dict) else None,
+        _text(output, "effort"),
         usage_wanted=True,
     )
 

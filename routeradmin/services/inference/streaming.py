@@ -48,9 +48,7 @@ class Pump:
         self._answer = answer
         own = job.protocol == job.asked.api
         hide_usage = own and not job.asked.facts.usage_wanted
-        self._judge: Judge = judge_for(
-            job.protocol, job.asked.facts.choices, hide_usage=hide_usage
-        )
+        self._judge: Judge = judge_for(job.protocol, job.asked.facts.choices, hide_usage=hide_usage)
         self._passing: Passing = passing_for(job.asked, job.protocol, job.now)
         self._holds_last = own and job.asked.wishes.trace
         self._events = EventStream(comments=True)
@@ -128,8 +126,8 @@ class Pump:
             return
         data = b"".join(self._out) if len(self._out) > 1 else self._out[0]
         self._out.clear()
-        if self._job.lenient is not None:
-            data = self._job.lenient.redact(data)
+        if self._job.clean is not None:
+            data = self._job.clean.redact(data)
         if not progress.visible_events:
             progress.ttft_ms = (perf_counter() - progress.started) * 1000
             await self._sink.begin()
@@ -152,7 +150,5 @@ class Pump:
         return Attempted(facts, self._job.protocol, document=problem.document)
 
     def _ended(self, ending: Ending, message: str) -> Attempted:
-        facts = AttemptFacts(
-            ending, self._answer.status, self._answer.headers, message=message
-        )
+        facts = AttemptFacts(ending, self._answer.status, self._answer.headers, message=message)
         return Attempted(facts, self._job.protocol, last=self._last)

@@ -21,9 +21,9 @@ def judge(
     """
     if 200 <= status < 300:
         document = answers.as_json(body)
-        if isinstance(document, dict) and not answers.error_in(document):
-            if _is_whole(operation, document):
-                return AttemptFacts(Ending.SUCCESS, status, headers), document
+        is_answer = isinstance(document, dict) and not answers.error_in(document)
+        if is_answer and _is_whole(operation, document):
+            return AttemptFacts(Ending.SUCCESS, status, headers), document
     protocol = None if operation == COUNT_TOKENS else operation
     facts = answers.of_answer(status, headers, body, protocol, redact)
     if facts.ending is Ending.SUCCESS:
