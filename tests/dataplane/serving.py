@@ -29,7 +29,7 @@ from routeradmin.services.secrets import Opened
 from tests.conftest import FERNET_KEY, FakeClock
 
 KEY = "rk_test-key-0123456789"
-SECRET = "upstream-secret-{}-0123456789"
+SECRET = "sk-{}-q7Zx93vWk2LmN8pR"
 EVERYTHING = frozenset({"select", "secrets", "inference", "read", "write", "admin"})
 WAIT_S = 10
 
@@ -270,10 +270,10 @@ async def _serve(held: Gateway, started: threading.Event, stopping: threading.Ev
     async with running(provider=held.provider) as upstream:
         held.upstream = upstream
         serving = asyncio.ensure_future(server._serve([listener]))
-        while not server.started:
+        while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.001)
         started.set()
-        while not stopping.is_set():
+        while not stopping.is_set():  # noqa: ASYNC110 - set by another thread
             await asyncio.sleep(0.005)
         server.should_exit = True
         await serving

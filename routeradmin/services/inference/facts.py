@@ -136,10 +136,9 @@ def _messages(model: str, body: Json) -> Facts:
     text = Text()
     counting.anthropic(text, body.get("system"), _list(body, "messages"))
     _tools(text, body.get("tools"))
-    output = body.get("output_config")
-    shape = body.get("output_format") or (
-        output.get("format") if isinstance(output, dict) else None
-    )
+    given = body.get("output_config")
+    output: Json = given if isinstance(given, dict) else {}
+    shape = body.get("output_format") or output.get("format")
     _shape(text, shape.get("type") if isinstance(shape, dict) else None, shape)
     choice = body.get("tool_choice")
     return Facts(
