@@ -27,6 +27,8 @@ MEDIA_TYPES: dict[str, files.FileFormat] = {
     "text/toml": "toml",
     "text/x-toml": "toml",
 }
+# What clients send when nobody told them: curl's default is the last.
+UNSAID = ("", "application/octet-stream", "text/plain", "application/x-www-form-urlencoded")
 WRITTEN_AS = {"json": "application/json", "toml": "application/toml"}
 BINARY = {"type": "string", "format": "binary"}
 FILE = {media_type: {"schema": BINARY} for media_type in WRITTEN_AS.values()}
@@ -144,7 +146,7 @@ def body_of(request: HttpRequest) -> bytes:
 def format_of(request: HttpRequest) -> files.FileFormat:
     """By content type; none at all is told by the content. Raises Problem 415."""
     media_type = (request.content_type or "").strip().lower()
-    if media_type in ("", "application/octet-stream", "text/plain"):
+    if media_type in UNSAID:
         return "auto"
     if media_type not in MEDIA_TYPES:
         raise Problem(
