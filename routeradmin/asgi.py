@@ -24,20 +24,20 @@ try:
 except BadVariable as problem:
     sys.exit(str(problem))
 
-from asgiref.sync import sync_to_async  # noqa: E402
-from channels.auth import AuthMiddlewareStack  # noqa: E402
-from channels.routing import URLRouter  # noqa: E402
-from django.conf import settings  # noqa: E402
+from asgiref.sync import sync_to_async
+from channels.auth import AuthMiddlewareStack
+from channels.routing import URLRouter
+from django.conf import settings
 
-from routeradmin.adapters import directory_lock  # noqa: E402
-from routeradmin.adapters.directory_lock import DirectoryInUse  # noqa: E402
-from routeradmin.console.ws_urls import websocket_urlpatterns  # noqa: E402
-from routeradmin.dataplane.app import DataPlane, claims  # noqa: E402
-from routeradmin.dataplane.http import Receive, Scope, Send  # noqa: E402
-from routeradmin.services import bootstrap, journal_writing  # noqa: E402
-from routeradmin.services import runtime as runtimes  # noqa: E402
-from routeradmin.worker import starting  # noqa: E402
-from routeradmin.worker.loop import Worker  # noqa: E402
+from routeradmin.adapters import directory_lock
+from routeradmin.adapters.directory_lock import DirectoryInUse
+from routeradmin.console.ws_urls import websocket_urlpatterns
+from routeradmin.dataplane.app import DataPlane, claims
+from routeradmin.dataplane.http import Receive, Scope, Send
+from routeradmin.services import bootstrap, journal_writing
+from routeradmin.services import runtime as runtimes
+from routeradmin.worker import starting
+from routeradmin.worker.loop import Worker
 
 log = logging.getLogger(__name__)
 

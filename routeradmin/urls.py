@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from routeradmin.api import api_urls
+from routeradmin.api.urls import api_urls
 
 urlpatterns = [
     path("api/v1/", api_urls),

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from routeradmin.dataplane import decision, faults, probes
+from routeradmin.dataplane import decision, dialects, faults, inference, models, probes
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import ClientGone, Receive, Scope, Send, answer, request_id
 from routeradmin.services.runtime import Runtime
@@ -40,19 +40,29 @@ class Exchange:
         await answer(self.send, status, body, ((b"x-request-id", self.request_id), *headers))
 
     async def refuse(self, problem: ApiError) -> None:
-        await self.reply(problem.status, problem.body(), tuple(problem.headers()))
+        anthropic = dialects.is_anthropic(self.scope["path"])
+        body = dialects.error_body(problem, anthropic=anthropic)
+        await self.reply(problem.status, body, tuple(problem.headers()))
 
 
 EXACT: dict[str, dict[str, Handler]] = {
     "/api/v1/select": {"POST": decision.select},
     "/api/v1/explain": {"POST": decision.explain},
     "/api/v1/simulate": {"POST": decision.simulate},
+    "/v1/chat/completions": {"POST": inference.chat_completions},
+    "/v1/completions": {"POST": inference.completions},
+    "/v1/embeddings": {"POST": inference.embeddings},
+    "/v1/responses": {"POST": inference.responses},
+    "/v1/messages": {"POST": inference.messages},
+    "/v1/messages/count_tokens": {"POST": inference.count_tokens},
+    "/v1/models": {"GET": models.listed, "HEAD": models.listed},
     "/healthz": {"GET": probes.healthz, "HEAD": probes.healthz},
     "/readyz": {"GET": probes.readyz, "HEAD": probes.readyz},
     "/health/liveliness": {"GET": probes.healthz, "HEAD": probes.healthz},
     "/health/readiness": {"GET": probes.readyz, "HEAD": probes.readyz},
 }
 LEASES = "/api/v1/leases/"
+MODELS = "/v1/models/"
 LEASE_VERBS: dict[str, Handler] = {
     "report": decision.report,
     "renew": decision.renew,
@@ -75,6 +85,8 @@ def find(path: str) -> tuple[dict[str, Handler], str]:
         handler = LEASE_VERBS.get(verb)
         if lease_id and handler is not None:
             return {"POST": handler}, unquote(lease_id)
+    if path.startswith(MODELS) and len(path) > len(MODELS):
+        return {"GET": models.one, "HEAD": models.one}, path[len(MODELS) :]
     raise ApiError(404, "not_found", f"There is nothing at {path}; see /api/v1/docs for the paths.")
 
 

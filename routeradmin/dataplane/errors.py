@@ -57,6 +57,9 @@ class ApiError(Exception):
         return TYPES.get(self.status, "server_error")
 
     def body(self) -> bytes:
+        return orjson.dumps(self.document())
+
+    def document(self) -> dict[str, Any]:
         error = {
             "message": self.message,
             "type": self.type,
@@ -64,7 +67,7 @@ class ApiError(Exception):
             "code": self.code,
             **self.more,
         }
-        return orjson.dumps({"error": error})
+        return {"error": error}
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         headers = list(self.extra_headers)

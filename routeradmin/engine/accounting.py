@@ -10,9 +10,13 @@ LATENCY_ALPHA = 0.2
 SAMPLES_KEPT = 128  # for percentiles
 
 
-def take(state: CandidateState, tokens: int, now: float) -> None:
-    """Charge one granted lease: a slot, a request, and the estimated tokens."""
-    roll(state, now)
+def take(state: CandidateState, tokens: int, now: float, current: int) -> None:
+    """Charge one granted lease: a slot, a request, and the estimated tokens.
+
+    ``current`` is the window of ``now``.
+    """
+    if state.window != current:
+        roll(state, now)
     state.active += 1
     state.rpm_used += 1
     state.tpm_used += tokens
@@ -72,5 +76,5 @@ def suspicious(deployment: Deployment, state: CandidateState, now: float) -> boo
     return (
         (parallel is not None and state.active >= parallel)
         or (rpm is not None and state.rpm_used >= rpm)
-        or (tpm is not None and state.tpm_used > tpm // 2)
+        or (tpm is not None and (state.tpm_used > tpm // 2 or tpm == 0))
     )

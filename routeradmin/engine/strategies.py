@@ -186,12 +186,15 @@ def nth_free(field: Field, taken: Sequence[int]) -> int | None:
 
 def least_busy(field: Field) -> int | None:
     """Fewest active leases; evenly among equals."""
-    places, states = field.all_free(), field.states
-    if not places:
-        return None
-    active = [states[place].active for place in places]
-    fewest = min(active)
-    equal = [place for place, count in zip(places, active, strict=True) if count == fewest]
+    states = field.states
+    equal: list[int] = []
+    fewest = 0
+    for place in field.all_free():
+        active = states[place].active
+        if active < fewest or not equal:
+            equal, fewest = [place], active
+        elif active == fewest:
+            equal.append(place)
     return _one_of(equal, field.rng)
 
 

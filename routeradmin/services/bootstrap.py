@@ -11,7 +11,7 @@ from django.db.migrations.executor import MigrationExecutor
 from routeradmin.access.models import ApiKey, Role, Scope, User
 from routeradmin.services import keys, publishing
 from routeradmin.services import runtime as runtimes
-from routeradmin.services.changes.commit import Actor, Reported, audit, writing
+from routeradmin.services.changes.commit import Actor, Reported, audit
 from routeradmin.services.changes.keys import create_key
 
 BY = Actor("bootstrap", "environment")
@@ -40,7 +40,7 @@ def from_environment() -> None:
     """
     if settings.BOOTSTRAP_ADMIN is not None:
         name, password = settings.BOOTSTRAP_ADMIN
-        with writing():
+        with publishing.writing():
             if not User.objects.filter(username=name).exists():
                 _make_admin(name, password)
     if settings.BOOTSTRAP_KEY:
@@ -53,7 +53,7 @@ def first_admin() -> tuple[str, str] | None:
     None when somebody is there, or the environment says who is.
     """
     from_environment()
-    with writing():
+    with publishing.writing():
         if User.objects.exists():
             return None
         password = secrets.token_urlsafe(12)

@@ -67,9 +67,7 @@ def put_in_place(port: int) -> bool:
             draft.after = _at_port(draft.before, port)
         found.extend(endpoints_in(draft.after))
         if draft.after != draft.before:
-            draft.reports.append(
-                reports.of_documents("import", "demo", draft.before, draft.after)
-            )
+            draft.reports.append(reports.of_documents("import", "demo", draft.before, draft.after))
 
     commit(edit, BY, "the demo")
     return bool(found)

@@ -214,8 +214,8 @@ def state_json(runtime: Runtime) -> Row:
         "revision": snapshot.revision,
         "config_digest": snapshot.config_digest,
         "now": candidates.timestamp(now),
-        "degraded": list(runtime.degraded()),
-        "processes": list(runtime.processes()),
+        "degraded": sorted(runtime.degraded),
+        "processes": runtime.processes(),
         "candidates": candidates.candidates_json(snapshot, runtime.store.states(), now),
     }
 

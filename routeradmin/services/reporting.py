@@ -27,7 +27,9 @@ from routeradmin.services.messages import Release, Renew, Report
 from routeradmin.services.refusals import TurnNotFound
 from routeradmin.services.runtime import Runtime
 
+# For a turn that is gone: its hour is over, or its route or candidate left the catalog.
 STOP = {"action": "stop", "wait_ms": 0, "halt": "exhausted"}
+DONE = {"action": "done", "wait_ms": 0, "halt": "succeeded"}
 
 
 class LeaseExpired(LeaseFenced):
@@ -95,7 +97,7 @@ def outcome_of(runtime: Runtime, message: Report, policy: Policy, now: float) ->
         dispatch=Dispatch(message.dispatch) if message.dispatch else None,
         retry_after=message.retry_after,
         visible_output=message.visible_output,
-        message=runtime.secrets.redactor.text(message.message or ""),
+        message=runtime.redact(message.message or ""),
         latency_ms=message.latency_ms,
         ttft_ms=message.ttft_ms,
         input_tokens=message.input_tokens,
@@ -119,7 +121,9 @@ async def go_on(
     try:
         turn = await turns.load(runtime, lease.turn_id or "", key, now)
     except (TurnNotFound, ModelNotFound):
-        return STOP if outcome.failure is not None else {**STOP, "action": "done", "halt": None}
+        return STOP if outcome.failure is not None else DONE
+    if not turn.state.attempts:  # its candidate left the catalog meanwhile
+        return STOP if outcome.failure is not None else DONE
     was_over = turn.state.halt is not None
     turn.tell(outcome, now, attempt=turns.number_of(turn, lease), settlement=settlement)
     step = turn.next(runtime.store, now, runtime.rng)

@@ -26,13 +26,14 @@ from routeradmin.adapters.upstream import UpstreamClient
 from routeradmin.engine.state import StateStore
 from routeradmin.engine.strategies import Selector
 from routeradmin.services import journal_writing
+from routeradmin.services.admission import KeyLimits
+from routeradmin.services.affinity import Affinity
 from routeradmin.services.current import Current
 from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
-
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,8 @@ class Runtime:
     secrets: SecretBook = field(default_factory=SecretBook)
     references: References = field(default_factory=References)
     journal: Journal = field(default_factory=Journal)
+    limits: KeyLimits = field(default_factory=KeyLimits)
+    affinity: Affinity = field(default_factory=Affinity)
     selectors: dict[str, Selector] = field(default_factory=dict)
     jobs: dict[str, JobStanding] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)

@@ -96,7 +96,7 @@ class Traffic:
             wanted = Select(
                 model=model, input_tokens=len(question), max_output_tokens=most_tokens, turn=turn
             )
-            chosen = await selecting.select(runtime, wanted, CALLER)
+            chosen = (await selecting.select(runtime, wanted, CALLER)).as_dict()
             turn = chosen["turn"]
             told = await self._call(runtime, chosen, question, most_tokens)
             report = Report.model_validate({"outcome": told.outcome, **told.facts})

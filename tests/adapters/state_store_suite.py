@@ -504,6 +504,5 @@ class StateStoreSuite:
         rotated = replace(d, credentials=(replace(d.credentials[0], secret_version=4),))
         reborn = Desk(make, run, rotated)
         reborn.store.restore(desk.store.export(NOW), NOW)
-        reborn.store.bind(reborn.snapshot)
         assert reborn.state().cooldown is None
         assert reborn.state().secret_version == 4

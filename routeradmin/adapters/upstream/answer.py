@@ -70,8 +70,12 @@ class UpstreamAnswer:
     async def chunk(self) -> bytes:
         """What has arrived since the last time, waiting for some; empty at the end of the body.
         Raises UpstreamFailure."""
+        content = self._content
         try:
-            return await self._content.readany()
+            if content._buffer and content.exception() is not None:
+                # The library would drop what arrived before the connection broke.
+                return content._read_nowait(-1)
+            return await content.readany()
         except (aiohttp.ClientError, OSError, aiohttp.http.HttpProcessingError) as problem:
             raise failure_of(problem, "accepted", head_expired=False) from None
 

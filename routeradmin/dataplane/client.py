@@ -1,0 +1,99 @@
+"""The client's side of an inference request: where a stream goes, and whether anybody is there."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from routeradmin.dataplane.http import Header
+from routeradmin.engine.outcome import Ending
+from routeradmin.services.inference.interrupt import Interrupt
+
+if TYPE_CHECKING:
+    from routeradmin.dataplane.app import Exchange
+    from routeradmin.services.inference.turning import Turning
+
+# A request that is answered sooner needs nobody to look whether its client is still there.
+WATCH_AFTER_S = 0.05
+_EVENT_STREAM: tuple[Header, ...] = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),  # proxies that buffer would hold a stream back
+)
+
+
+class Client:
+    """A sink that sends the status line with the first visible frame.
+
+    Use as a context manager: meanwhile it watches, and fires the interrupt when the client leaves.
+    """
+
+    def __init__(self, exchange: Exchange, interrupt: Interrupt) -> None:
+        self._exchange = exchange
+        self._interrupt = interrupt
+        self._watching: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.turning: Turning | None = None
+        self.limits: list[Header] = []
+        self.began = False
+
+    def __enter__(self) -> Client:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(WATCH_AFTER_S, self._start_watching)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
+
+    def _start_watching(self) -> None:
+        self._watching = asyncio.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while (await self._exchange.receive())["type"] != "http.disconnect":
+            pass
+        self._interrupt.fire(Ending.CANCELLED)
+
+    async def begin(self) -> None:
+        turning = self.turning
+        self.began = self._exchange.answered = True
+        headers = [
+            *_EVENT_STREAM,
+            (b"x-request-id", self._exchange.request_id),
+            *(turn_headers(turning) if turning is not None else ()),
+            *self.limits,
+        ]
+        await self._exchange.send(
+            {"type": "http.response.start", "status": 200, "headers": headers}
+        )
+
+    async def write(self, data: bytes) -> None:
+        await self._exchange.send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end(self, data: bytes) -> None:
+        """The last bytes of the stream."""
+        await self._exchange.send({"type": "http.response.body", "body": data})
+
+
+def turn_headers(turning: Turning) -> list[Header]:
+    """Which route and deployment, at which revision, after how many attempts."""
+    turn, step = turning.turn, turning.step
+    headers = [
+        (b"x-routeradmin-route", header_value(turn.state.route_id)),
+        (b"x-routeradmin-revision", b"%d" % turn.resolved.snapshot.revision),
+        (b"x-routeradmin-attempts", b"%d" % len(turn.state.attempts)),
+    ]
+    if step is not None:
+        deployment = header_value(step.candidate.deployment.id)
+        headers.append((b"x-routeradmin-deployment", deployment))
+    return headers
+
+
+@lru_cache(maxsize=4096)
+def header_value(text: str) -> bytes:
+    """Ids may hold any character; what a header cannot is percent-encoded."""
+    return quote(text, safe="!#$&'()*+,/:;=?@[]-._~ |").encode()

@@ -1,0 +1,1 @@
+"""Inference: requests of five protocols carried out as turns against the route's candidates."""

@@ -1,0 +1,119 @@
+"""One inference request: its body, the facts read from it, and what its headers ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from routeradmin.engine.request import SelectRequest
+from routeradmin.services.inference import bodies, facts
+from routeradmin.services.inference.facts import Facts, Invalid
+from routeradmin.services.inference.whole import COUNT_TOKENS
+
+# Request headers that upstreams understand and the client may set.
+_FORWARDED: Mapping[str, tuple[str, ...]] = {
+    facts.MESSAGES: ("anthropic-version", "anthropic-beta"),
+    facts.RESPONSES: ("openai-beta",),
+    facts.CHAT: ("openai-beta",),
+}
+_MOST_TAGS = 64
+_MOST_SESSION_CHARS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """The ``x-routeradmin-*`` request headers, and what is passed on upstream.
+
+    ``deadline_s`` counts from the request's arrival.
+    """
+
+    session: str | None = None
+    tags: frozenset[str] = frozenset()
+    input_tokens: int | None = None
+    deadline_s: float | None = None
+    trace: bool = False
+    idempotency_key: str | None = None
+    forwarded: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """``api`` is the called protocol, ``operation`` it or ``count_tokens``; ``raw`` the body."""
+
+    api: str
+    operation: str
+    raw: bytes
+    document: dict[str, Any]
+    facts: Facts
+    wishes: Wishes
+
+    @property
+    def counts_only(self) -> bool:
+        return self.operation == COUNT_TOKENS
+
+
+def read(api: str, operation: str, raw: bytes, wishes: Wishes) -> Asked:
+    """Raises BadBody, Invalid."""
+    document = bodies.parse(raw)
+    return Asked(api, operation, raw, document, facts.read(api, document), wishes)
+
+
+def wishes_of(pairs: Iterable[tuple[bytes, bytes]], api: str) -> Wishes:
+    """From request headers, names in lower case. Raises Invalid, naming the header."""
+    headers = [(name.decode("latin-1"), value.decode("latin-1").strip()) for name, value in pairs]
+    given = dict(headers)
+    forwarded = [(name, given[name]) for name in _FORWARDED.get(api, ()) if name in given]
+    return Wishes(
+        session=given.get("x-routeradmin-session", "")[:_MOST_SESSION_CHARS] or None,
+        tags=_tags(given.get("x-routeradmin-tags")),
+        input_tokens=_whole(given, "x-routeradmin-input-tokens", 0),
+        deadline_s=_seconds(given),
+        trace=given.get("x-routeradmin-trace") == "1",
+        idempotency_key=given.get("idempotency-key") or None,
+        forwarded=tuple(forwarded),
+        headers=tuple(headers),
+    )
+
+
+def request_of(asked: Asked, key_id: str, *, translatable: bool) -> SelectRequest:
+    """What the engine is asked. The caller's own bound of the input wins over the computed one."""
+    found, wishes = asked.facts, asked.wishes
+    tokens = found.input_tokens if wishes.input_tokens is None else wishes.input_tokens
+    return SelectRequest(
+        model=found.model,
+        input_tokens=tokens,
+        max_output_tokens=found.max_output_tokens,
+        requires=found.requires,
+        tool_choice=found.tool_choice,
+        temperature=found.temperature,
+        top_p=found.top_p,
+        reasoning_effort=found.reasoning_effort,
+        session=wishes.session,
+        tags=wishes.tags,
+        api=asked.api,
+        translatable=translatable,
+        needs_secret=True,
+        key_id=key_id,
+        headers=wishes.headers,
+    )
+
+
+def _tags(text: str | None) -> frozenset[str]:
+    words = (word.strip() for word in (text or "").split(","))
+    return frozenset([word for word in words if word][:_MOST_TAGS])
+
+
+def _seconds(given: Mapping[str, str]) -> float | None:
+    milliseconds = _whole(given, "x-routeradmin-deadline-ms", 1)
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def _whole(given: Mapping[str, str], name: str, least: int) -> int | None:
+    text = given.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 16 and int(text) >= least):
+        raise Invalid(name, f"a whole number of at least {least}")
+    return int(text)

@@ -1,0 +1,135 @@
+"""A request body as the client wrote it, with only what must change changed.
+
+Everything else keeps its bytes: unknown fields, the order of keys, the spelling of numbers. Where a
+key stands is found in the raw text, because a document that was parsed and written again is another
+text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import orjson
+
+# A whole string token that spells ``model`` and is a key: inside a longer string its quotes would
+# have backslashes.
+_MODEL_KEY = re.compile(rb'(?<!\\)"model"[ \t\r\n]*:[ \t\r\n]*')
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_STRING_TOKEN = re.compile(_STRING, re.DOTALL)
+_TOKEN = re.compile(_STRING + rb"|[{}\[\],]", re.DOTALL)
+_SPACE = b" \t\r\n"
+
+
+class BadBody(Exception):
+    """The body is not one JSON object in UTF-8."""
+
+
+class Span(NamedTuple):
+    """Where the value of a top-level key stands in the raw body."""
+
+    start: int
+    end: int
+
+
+def parse(raw: bytes) -> dict[str, Any]:
+    """The body as an object. Raises BadBody."""
+    try:
+        document = orjson.loads(raw)
+    except orjson.JSONDecodeError as problem:
+        raise BadBody("The body is not valid JSON; send one JSON object in UTF-8.") from problem
+    if not isinstance(document, dict):
+        raise BadBody("The body is JSON but not an object; send one JSON object.")
+    return document
+
+
+class Template:
+    """A parsed body that can be written out with another model name, as often as needed."""
+
+    __slots__ = ("_head", "_rest", "_tails")
+
+    def __init__(self, raw: bytes, document: dict[str, Any], *, with_usage: bool = False) -> None:
+        """``with_usage`` asks for the usage chunk at the end of a stream too."""
+        if with_usage:
+            raw = asking_for_usage(raw, document)
+        spans = model_spans(raw)
+        cuts = [0, *(edge for span in spans for edge in span), len(raw)]
+        self._head = raw[: cuts[1]]
+        self._tails = [raw[a:b] for a, b in zip(cuts[2::2], cuts[3::2], strict=True)]
+        self._rest = b"".join(self._tails) if len(self._tails) == 1 else None
+
+    def write(self, model: str) -> bytes:
+        name = orjson.dumps(model)
+        if self._rest is not None:
+            return self._head + name + self._rest
+        return self._head + b"".join(name + tail for tail in self._tails)
+
+
+def model_spans(raw: bytes) -> list[Span]:
+    """Every top-level ``model`` value, where it is written twice both."""
+    found = _MODEL_KEY.finditer(raw)
+    first, second = next(found, None), next(found, None)
+    # Without escapes in the letters' range a key spelled otherwise is impossible, so that the only
+    # one there is must be the top-level one that parsing found.
+    if first is not None and second is None and b"\\u006" not in raw:
+        value = _STRING_TOKEN.match(raw, first.end())
+        if value is not None:
+            return [Span(*value.span())]
+    return spans_of(raw, "model")
+
+
+def spans_of(raw: bytes, name: str) -> list[Span]:
+    """Where the values of this top-level key stand; the raw text must be a valid object."""
+    spans: list[Span] = []
+    depth, key, start = 0, None, -1
+    for token in _TOKEN.finditer(raw):
+        kind = raw[token.start()]
+        if kind in b"{[":
+            depth += 1
+        elif kind in b"}]":
+            depth -= 1
+            if depth == 0 and start >= 0:
+                spans.append(_trimmed(raw, start, token.start()))
+                start = -1
+        elif depth != 1:
+            continue
+        elif kind in b",":
+            if start >= 0:
+                spans.append(_trimmed(raw, start, token.start()))
+            key, start = None, -1
+        elif key is None:
+            key = orjson.loads(token.group())
+            if key == name:
+                start = raw.index(b":", token.end()) + 1
+    return spans
+
+
+def _trimmed(raw: bytes, start: int, end: int) -> Span:
+    while raw[start] in _SPACE:
+        start += 1
+    while raw[end - 1] in _SPACE:
+        end -= 1
+    return Span(start, end)
+
+
+def asking_for_usage(raw: bytes, document: dict[str, Any]) -> bytes:
+    """The body with ``stream_options.include_usage`` true, if it was not already."""
+    options = document.get("stream_options")
+    if isinstance(options, dict) and options.get("include_usage") is True:
+        return raw
+    wanted = {**(options if isinstance(options, dict) else {}), "include_usage": True}
+    text = orjson.dumps(wanted)
+    if "stream_options" in document:
+        for span in reversed(spans_of(raw, "stream_options")):
+            raw = raw[: span.start] + text + raw[span.end :]
+        return raw
+    end = raw.rindex(b"}")
+    return raw[:end] + b',"stream_options":' + text + raw[end:]
+
+
+def with_member(raw: bytes, name: str, value: Any) -> bytes:
+    """An object's text with one more member at its end; the text must hold an object."""
+    end = raw.rindex(b"}")
+    inside = raw[:end].rstrip(_SPACE)
+    comma = b"" if inside.endswith(b"{") else b","
+    return inside + comma + orjson.dumps(name) + b":" + orjson.dumps(value) + raw[end:]

@@ -1,0 +1,232 @@
+"""A turn carried out: the engine's machine says what is next, this does it until it halts.
+
+Every slot that is taken is given back exactly once, whatever ends the attempt: its answer, the
+client leaving, the deadline, the server stopping.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+from routeradmin.engine.outcome import AttemptFacts, Ending, classify
+from routeradmin.engine.resolve import Resolved
+from routeradmin.engine.state import Grant, Lease, Outcome
+from routeradmin.engine.turn import Halt, Try, Turn, Wait
+from routeradmin.engine.turn_state import HaltReason
+from routeradmin.services import admission, turns
+from routeradmin.services.asking import resolve_allowed
+from routeradmin.services.inference import attempt, streaming
+from routeradmin.services.inference.asked import Asked, request_of
+from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
+from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable
+from routeradmin.services.inference.interrupt import Interrupt
+from routeradmin.services.inference.renewal import Renewal
+from routeradmin.services.keys import Key
+from routeradmin.services.runtime import Runtime
+
+BYTES_PER_TOKEN = 4  # what is charged for an answer that reports no usage
+
+
+@dataclass(slots=True)
+class Result:
+    """How a turn ended. ``refused`` is the key limit that ended it; ``attempted`` the last
+    attempt, ``step`` where it went; ``record`` is what the journal got."""
+
+    halt: Halt
+    turn: Turn
+    attempted: Attempted | None
+    step: Try | None
+    refused: admission.Refusal | None
+    overhead_ms: float
+    record: dict[str, Any]
+    api: str
+
+
+class Turning:
+    """One request on its way. Raises ModelNotFound and RouteNotAllowed before anything is done."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        asked: Asked,
+        key: Key,
+        sink: Sink,
+        interrupt: Interrupt,
+        request_id: str = "",
+    ) -> None:
+        self._started = perf_counter()
+        self._runtime = runtime
+        self._asked = asked
+        self._key = key
+        self._sink = sink
+        self._interrupt = interrupt
+        self._request_id = request_id
+        now = runtime.clock()
+        runtime.store.expire(now)
+        snapshot = runtime.current.snapshot
+        request = request_of(asked, key.uid, translatable=translatable(snapshot, asked))
+        self._resolved: Resolved = resolve_allowed(runtime, request, key, now)
+        deadline_s = asked.wishes.deadline_s
+        self.turn = Turn.start(
+            turns.new_id(),
+            self._resolved,
+            request,
+            now,
+            deadline_at=None if deadline_s is None else now + deadline_s,
+            streaming=asked.facts.stream,
+        )
+        if self.turn.state.deadline_at is not None:
+            interrupt.at(self.turn.state.deadline_at - now)
+        idempotency_key = asked.wishes.idempotency_key or secrets.token_hex(16)
+        self._calls = CallMaker(runtime, self._resolved.snapshot, asked, idempotency_key)
+        self._attempted: Attempted | None = None
+        self.step: Try | None = None
+        self._refused: admission.Refusal | None = None
+        self._elsewhere_s = 0.0  # waiting for upstreams, and between rounds
+
+    async def run(self) -> Result:
+        runtime, turn = self._runtime, self.turn
+        preferred = runtime.affinity.preferred(
+            self._resolved.route, self._asked.wishes.session, turn.state.started_at
+        )
+        while True:
+            now = runtime.clock()
+            step = turn.next(
+                runtime.store,
+                now,
+                runtime.rng,
+                cancelled=self._interrupt.reason is Ending.CANCELLED,
+                admit=lambda candidate: self._admits(),
+                prefer=preferred,
+            )
+            if isinstance(step, Try):
+                await self._try(step, now)
+            elif isinstance(step, Wait):
+                await self._wait(step, now)
+            else:
+                return self._over(step)
+
+    def _admits(self) -> bool:
+        key, estimate = self._key, self.turn.state.request.estimate
+        self._refused = self._runtime.limits.refusal(key, estimate, self._runtime.clock())
+        return self._refused is None
+
+    async def _wait(self, step: Wait, now: float) -> None:
+        waiting = perf_counter()
+        with self._interrupt:
+            await self._runtime.sleep(max(0.0, step.until - now))
+        self._elsewhere_s += perf_counter() - waiting
+        if self._interrupt.reason is Ending.DEADLINE:
+            self.turn.stop(HaltReason.DEADLINE, self._runtime.clock())
+
+    async def _try(self, step: Try, now: float) -> None:
+        runtime, turn = self._runtime, self.turn
+        request = turn.state.request
+        grant = Grant(
+            step.candidate,
+            self._key.uid,
+            request.lease_ttl_s,
+            request.estimate,
+            step.resolved.route.id,
+            turn.policy.id,
+            turn.state.id,
+            step.cursor,
+        )
+        lease = await runtime.store.reserve(grant, now)
+        if lease is None:
+            turn.lost(step.candidate.key)
+            return
+        number = turn.begin(step, now, lease.id)
+        charge = runtime.limits.charge(self._key, request.estimate, now)
+        self.step, self._attempted = step, None
+        progress = Progress(perf_counter())
+        renewal = Renewal(runtime, lease, request.lease_ttl_s)
+        facts = AttemptFacts(Ending.CANCELLED)
+        try:
+            with self._interrupt:
+                self._attempted = await self._carry(step, progress)
+                facts = self._attempted.facts
+            if self._attempted is None:
+                facts = AttemptFacts(self._interrupt.reason or Ending.CANCELLED)
+        finally:
+            renewal.stop()
+            self._elsewhere_s += progress.upstream_s
+            used = await self._end(progress.complete(facts), progress, lease, number)
+            if charge is not None:
+                charge.settle(used)
+
+    async def _carry(self, step: Try, progress: Progress) -> Attempted:
+        candidate = step.candidate
+        protocol = protocol_of(candidate, self._asked)
+        job = Job(
+            self._runtime.upstream,
+            self._calls.make(candidate, protocol),
+            self._asked,
+            protocol,
+            self._runtime.redact,
+            self._calls.redactor(candidate),
+            self._runtime.clock(),
+        )
+        if self._asked.facts.stream:
+            return await streaming.stream(job, progress, self._sink)
+        return await attempt.plain(job, progress)
+
+    async def _end(self, facts: AttemptFacts, progress: Progress, lease: Lease, number: int) -> int:
+        """Settle the lease and tell the turn; answers the tokens that were used."""
+        runtime, turn = self._runtime, self.turn
+        now = runtime.clock()
+        outcome = classify(
+            facts,
+            turn.policy.classify,
+            now=now,
+            replay_unanswered=turn.policy.turn.replay_unanswered,
+        )
+        settled = _counted(outcome, progress, lease)
+        settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
+        turn.tell(
+            outcome,
+            now,
+            attempt=number,
+            settlement=settlement,
+            visible_events=progress.visible_events,
+        )
+        if outcome.failure is None:
+            runtime.affinity.served(
+                self._resolved.route, self._asked.wishes.session, lease.key, now
+            )
+        if outcome.failure is not None and not outcome.visible_output:
+            return 0
+        if settled.input_tokens is None and settled.output_tokens is None:
+            return lease.held_tokens
+        return (settled.input_tokens or 0) + (settled.output_tokens or 0)
+
+    def _over(self, halt: Halt) -> Result:
+        self._interrupt.close()
+        overhead_ms = (perf_counter() - self._started - self._elsewhere_s) * 1000
+        record = turns.record(
+            self._runtime,
+            self.turn,
+            request_id=self._request_id,
+            overhead_ms=round(max(0.0, overhead_ms), 3),
+        )
+        return Result(
+            halt,
+            self.turn,
+            self._attempted,
+            self.step,
+            self._refused,
+            overhead_ms,
+            record,
+            self._asked.api,
+        )
+
+
+def _counted(outcome: Outcome, progress: Progress, lease: Lease) -> Outcome:
+    """A success that reports no usage and held no estimate is charged what was seen of it."""
+    unreported = outcome.input_tokens is None and outcome.output_tokens is None
+    if outcome.failure is not None or not unreported or lease.held_tokens:
+        return outcome
+    return replace(outcome, output_tokens=max(1, progress.bytes_out // BYTES_PER_TOKEN))
