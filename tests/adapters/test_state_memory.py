@@ -84,7 +84,7 @@ def test_states_of_matched_names_are_bounded_but_keep_what_is_in_use(
 
 def test_cursors_and_rows_are_bounded(monkeypatch: pytest.MonkeyPatch, desk: Desk) -> None:
     monkeypatch.setattr(state_memory, "CURSORS_KEPT", 2)
-    monkeypatch.setattr(local_states, "ROWS_KEPT", 1)
+    monkeypatch.setattr(local_states, "TABLES_KEPT", 1)
     for name in ("a", "b", "b", "c"):
         desk.take(cursor=name)
     assert [desk.store.cursor(name) for name in "abc"] == [0, 2, 1]
