@@ -49,7 +49,7 @@ position = 0
 """
     for n in range(10)
 )
-BODY = json.dumps({"model": "chat", "input_tokens": 200, "lease_ttl_s": 1})
+BODY = json.dumps({"model": "chat", "input_tokens": 200})
 ROUNDS = 5
 SECONDS = 3.0
 

@@ -177,7 +177,12 @@ def litellm() -> dict[str, list[float]]:
     script = Path(__file__).with_name("litellm_router.py")
     sizes = [str(size) for size in SIZES]
     done = subprocess.run(
-        [python, str(script), *sizes], capture_output=True, text=True, check=True, timeout=600
+        [python, str(script), *sizes],
+        env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
     )
     found: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
     return found

@@ -20,7 +20,7 @@ async def select(request: HttpRequest, message: Select) -> dict[str, Any]:
     rt = runtime.get()
     key = rt.keys.find(request.headers["authorization"].removeprefix("Bearer "), rt.clock())
     assert key is not None
-    return await selecting.select(rt, message, key)
+    return (await selecting.select(rt, message, key)).as_dict()
 
 
 patterns, app_name, namespace = api.urls

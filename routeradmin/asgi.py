@@ -1,32 +1,48 @@
 """The ASGI application: data plane first, Django for the rest, sockets through Channels.
 
 A server that speaks the lifespan protocol (``manage.py serve``, uvicorn) starts and stops the
-runtime with it; under one that does not (daphne), the first request starts it.
+runtime with it; under one that does not (daphne), the first request starts it, and what is queued
+is written when the process ends. Migrations and static files are ``serve``'s to bring up to date.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import os
+import sys
 from typing import Any
 
 from django.core.asgi import get_asgi_application
 
+from routeradmin.env import BadVariable
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "routeradmin.settings")
-django_application = get_asgi_application()
+try:
+    django_application = get_asgi_application()
+except BadVariable as problem:
+    sys.exit(str(problem))
 
-from channels.auth import AuthMiddlewareStack  # noqa: E402
-from channels.routing import URLRouter  # noqa: E402
+from asgiref.sync import sync_to_async
+from channels.auth import AuthMiddlewareStack
+from channels.routing import URLRouter
+from django.conf import settings
 
-from routeradmin.console.ws_urls import websocket_urlpatterns  # noqa: E402
-from routeradmin.dataplane.app import DataPlane, claims  # noqa: E402
-from routeradmin.dataplane.http import Receive, Scope, Send  # noqa: E402
-from routeradmin.services import runtime as runtimes  # noqa: E402
-from routeradmin.worker.jobs import jobs  # noqa: E402
-from routeradmin.worker.loop import Worker  # noqa: E402
+from routeradmin.adapters import directory_lock
+from routeradmin.adapters.directory_lock import DirectoryInUse
+from routeradmin.console.ws_urls import websocket_urlpatterns
+from routeradmin.dataplane.app import DataPlane, claims
+from routeradmin.dataplane.http import Receive, Scope, Send
+from routeradmin.services import bootstrap, journal_writing
+from routeradmin.services import runtime as runtimes
+from routeradmin.worker import starting
+from routeradmin.worker.loop import Worker
 
 log = logging.getLogger(__name__)
+
+# Refusals whose text says all there is to say; anything else comes with its traceback.
+REFUSALS = (DirectoryInUse, bootstrap.NotMigrated)
 
 
 class Application:
@@ -41,6 +57,7 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._worker is None and scope["type"] != "lifespan":
             await self.start()
+            atexit.register(_write_what_waits)
         if scope["type"] == "http":
             if claims(scope["path"]):
                 await self._data_plane(scope, receive, send)
@@ -52,21 +69,26 @@ class Application:
             await self._lifespan(receive, send)
 
     async def start(self) -> None:
-        """Load the snapshot, restore what survived, start the worker. Safe to call twice."""
+        """Load the snapshot, restore what survived, start the worker. Safe to call twice.
+
+        Raises DirectoryInUse, NotMigrated.
+        """
         if self._starting is None:
             self._starting = asyncio.Lock()
         async with self._starting:
             if self._worker is None:
-                runtime = await runtimes.start()
-                self._worker = Worker(runtime, jobs())
-                self._worker.start()
+                directory_lock.hold(settings.DATA_DIR)
+                await sync_to_async(bootstrap.require_migrated)()
+                self._worker = await starting.start(await runtimes.start())
 
     async def stop(self) -> None:
         """Readiness off, worker stopped, what is queued written."""
         if self._worker is not None:
             worker, self._worker = self._worker, None
+            runtimes.get().accepting = False
             await worker.stop()
             await runtimes.stop()
+            directory_lock.let_go(settings.DATA_DIR)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
@@ -77,12 +99,21 @@ class Application:
                 else:
                     await self.stop()
             except Exception as problem:
-                log.exception("%s failed", message["type"])
+                if not isinstance(problem, REFUSALS):
+                    log.exception("%s failed", message["type"])
                 await send({"type": message["type"] + ".failed", "message": str(problem)})
                 return
             await send({"type": message["type"] + ".complete"})
             if message["type"] == "lifespan.shutdown":
                 return
+
+
+def _write_what_waits() -> None:
+    """For servers that end without telling: by now no event loop is left to stop anything on."""
+    runtime = runtimes.get()
+    if runtime.accepting:
+        runtime.writer.shutdown()
+        journal_writing.write(runtime)
 
 
 application = Application()

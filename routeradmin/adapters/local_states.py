@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from threading import RLock
+from typing import Any
 
 from routeradmin.engine.accounting import suspicious
 from routeradmin.engine.objects import Deployment
@@ -12,20 +14,25 @@ from routeradmin.engine.state import CandidateKey, CandidateState
 from routeradmin.engine.tables import Table
 
 MATCHED_KEPT = 4096  # states of names that patterns took; the least recently used goes first
-ROWS_KEPT = 4096
+TABLES_KEPT = 4096
 
 
 class LocalStates:
     """States are made when first asked for, keep their identity, and leave with their key.
 
     Keeps ``CandidateState.suspect`` true to its word: ``review`` after every change of a state.
+    Finding a known state takes no lock; making and forgetting states does.
     """
 
     def __init__(self) -> None:
+        self._lock = RLock()
         self._plain: dict[CandidateKey, CandidateState] = {}
         self._matched: OrderedDict[CandidateKey, CandidateState] = OrderedDict()
         self._rows: dict[Table, list[CandidateState]] = {}
         self._suspects: dict[CandidateKey, CandidateState] = {}
+        # Where a table's suspects were at a version, which every change of their number moves on.
+        self._version = 0
+        self._places: dict[Table, tuple[int, tuple[int, ...]]] = {}
         self._deployments: dict[str, Deployment] = {}
         self._secret_versions: dict[str, int] = {}
 
@@ -44,17 +51,22 @@ class LocalStates:
 
     def at(self, key: CandidateKey, secret_version: int | None = None) -> CandidateState:
         """The state of a key; one never seen before starts healthy and idle."""
-        state = self.get(key)
-        if state is None:
-            if secret_version is None:
-                secret_version = self._secret_versions.get(key.credential, 0)
-            state = CandidateState(key, secret_version=secret_version)
-            (self._matched if key.matched else self._plain)[key] = state
-            self.review(state, 0.0)
-            if key.matched:
-                self._forget_least_recent(key)
-        elif key.matched:
-            self._matched.move_to_end(key)
+        with self._lock:
+            state = self.get(key)
+            if state is None:
+                state = self._make(key, secret_version)
+            elif key.matched:
+                self._matched.move_to_end(key)
+            return state
+
+    def _make(self, key: CandidateKey, secret_version: int | None) -> CandidateState:
+        if secret_version is None:
+            secret_version = self._secret_versions.get(key.credential, 0)
+        state = CandidateState(key, secret_version=secret_version)
+        (self._matched if key.matched else self._plain)[key] = state
+        self.review(state, 0.0)
+        if key.matched:
+            self._forget_least_recent(key)
         return state
 
     def row(self, table: Table) -> Sequence[CandidateState]:
@@ -63,29 +75,35 @@ class LocalStates:
             row = [self.of(candidate) for candidate in table.candidates]
             # States of matched names come and go: their rows are made anew each time.
             if not any(candidate.key.matched for candidate in table.candidates):
-                if len(self._rows) >= ROWS_KEPT:
-                    self._rows.pop(next(iter(self._rows)), None)
-                self._rows[table] = row
+                self._remember(self._rows, table, row)
         return row
 
+    def _remember(self, kept: dict[Table, Any], table: Table, value: Any) -> None:
+        with self._lock:
+            if len(kept) >= TABLES_KEPT:
+                del kept[next(iter(kept))]
+            kept[table] = value
+
     def suspects(self, table: Table) -> Sequence[int]:
-        suspects = self._suspects
-        if not suspects:
+        if not self._suspects:
             return ()
-        if len(suspects) * 4 > len(table.candidates):
-            return [place for place, state in enumerate(self.row(table)) if state.suspect]
-        index = table.index
-        return [index[key] for key in suspects if key in index]
+        version, places = self._places.get(table, (-1, ()))
+        if version != self._version:
+            version, row = self._version, self.row(table)
+            places = tuple(place for place, state in enumerate(row) if state.suspect)
+            self._remember(self._places, table, (version, places))
+        return places
 
     def review(self, state: CandidateState, now: float) -> None:
         """Settle whether anything could refuse this candidate."""
         deployment = self._deployments.get(state.key.deployment)
         suspect = deployment is None or suspicious(deployment, state, now)
-        if suspect is not state.suspect or suspect:
+        if suspect is not state.suspect or (suspect and state.key not in self._suspects):
             self._mark(state, suspect)
 
     def _mark(self, state: CandidateState, suspect: bool) -> None:
         state.suspect = suspect
+        self._version += 1
         if not suspect:
             self._suspects.pop(state.key, None)
         elif self.get(state.key) is state:
@@ -96,26 +114,28 @@ class LocalStates:
 
     def bind(self, snapshot: Snapshot, now: float) -> list[CandidateState]:
         """Keep what the snapshot still names; returns the states whose secret was replaced."""
-        self._deployments = dict(snapshot.deployments)
         versions: dict[CandidateKey, int] = {
             CandidateKey(deployment.id, credential.id): credential.secret_version
             for deployment in snapshot.deployments.values()
             for credential in deployment.credentials
         }
-        self._secret_versions = {key.credential: version for key, version in versions.items()}
-        self._rows.clear()
-        rotated = []
-        for group in (self._plain, self._matched):
-            for key, state in list(group.items()):
-                version = versions.get(CandidateKey(key.deployment, key.credential))
-                if version is None:
+        with self._lock:
+            self._deployments = dict(snapshot.deployments)
+            self._secret_versions = {key.credential: v for key, v in versions.items()}
+            self._rows.clear()
+            self._places.clear()
+            self._version += 1
+            for group in (self._plain, self._matched):
+                for key in [k for k in group if k._replace(matched="") not in versions]:
                     del group[key]
                     self._suspects.pop(key, None)
-                    continue
-                if version != state.secret_version:
-                    rotated.append(state)
+            for state in self:
                 self.review(state, now)
-        return rotated
+            return [state for state in self if self.outdated(state)]
+
+    def outdated(self, state: CandidateState) -> bool:
+        """Whether the state was earned with a secret that is not the catalog's any more."""
+        return self._secret_versions.get(state.key.credential, 0) != state.secret_version
 
     def secret_version(self, key: CandidateKey) -> int:
         return self._secret_versions.get(key.credential, 0)

@@ -31,7 +31,7 @@ from routeradmin.engine.state import (
     ReportState,
     Settlement,
 )
-from routeradmin.engine.turn_state import TurnState
+from routeradmin.engine.turn_state import Opening, TurnState
 from routeradmin.engine.windows import roll, window
 
 TURN_KEPT_S = 3600.0
@@ -50,9 +50,10 @@ class MemoryStore:
         self._local = LocalStates()
         self._book = LeaseBook()
         self._cursors: dict[str, int] = {}
-        self._turns: OrderedDict[str, tuple[float, TurnState]] = OrderedDict()
+        self._turns: OrderedDict[str, tuple[float, TurnState | Opening]] = OrderedDict()
         self._listeners: list[Listener] = []
         self._issued = 0
+        self._bound = False
         self._latest = 0.0  # the newest ``now`` seen: bind has none of its own
         self._next_review = 0.0
         self.of = self._local.of
@@ -79,12 +80,16 @@ class MemoryStore:
         with self._lock:
             now = self._latest
             for state in self._local.bind(snapshot, now):
-                version = self._local.secret_version(state.key)
-                change = health.renew_secret(state, version, now)
-                self._local.review(state, now)
-                changes += [] if change is None else [change]
+                changes += self._renew_secret(state, now)
+            self._bound = True
             self._seq += 1
         self._tell(changes)
+
+    def _renew_secret(self, state: CandidateState, now: float) -> list[Change]:
+        version = self._local.secret_version(state.key)
+        change = health.renew_secret(state, version, now)
+        self._local.review(state, now)
+        return [] if change is None else [change]
 
     def expire(self, now: float) -> Sequence[Lease]:
         """Give back leases whose time is over; now and then, write down cooldowns that ended."""
@@ -130,10 +135,11 @@ class MemoryStore:
             current = window(now)
             if not usable(candidate, state, tokens, now, current, True):
                 return None
-            accounting.take(state, tokens, now)
+            accounting.take(state, tokens, now, current)
             self._issued += 1
+            lease_id = f"{self._prefix}{self._issued:x}"
             lease = Lease(
-                f"{self._prefix}{self._issued:x}",
+                lease_id,
                 candidate.key,
                 self._issued,
                 grant.owner,
@@ -143,7 +149,7 @@ class MemoryStore:
                 current,
                 candidate.credential.secret_version,
                 grant.route_id,
-                grant.turn_id,
+                grant.turn_id or lease_id,
                 grant.policy_id,
             )
             self._book.add(lease, state)
@@ -272,11 +278,11 @@ class MemoryStore:
     async def phase(self, lease_id: str) -> ReportState:
         return self._book.find(lease_id).phase
 
-    async def load_turn(self, turn_id: str, now: float) -> TurnState | None:
+    async def load_turn(self, turn_id: str, now: float) -> TurnState | Opening | None:
         saved_at, turn = self._turns.get(turn_id, (0.0, None))
         return turn if now - saved_at < TURN_KEPT_S else None
 
-    async def save_turn(self, turn: TurnState, now: float) -> None:
+    async def save_turn(self, turn: TurnState | Opening, now: float) -> None:
         """The store keeps the object itself: a caller that changes it saves it again."""
         with self._lock:
             turns = self._turns
@@ -295,6 +301,8 @@ class MemoryStore:
             for kept in records:
                 state = self._local.at(durable.key_of(kept))
                 durable.restore(state, kept, now)
+                if self._bound and self._local.outdated(state):
+                    self._renew_secret(state, now)
                 self._changed(state, now)
 
     def _tell(self, changes: Sequence[Change]) -> None:

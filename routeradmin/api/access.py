@@ -9,8 +9,12 @@ from typing import Any
 from django.http import HttpRequest
 from ninja.utils import check_csrf
 
-from routeradmin.api.problems import Problem
+from routeradmin.api.problems import Problem, invalid
 from routeradmin.services import runtime
+from routeradmin.services.changes import Actor
+
+REASON_HEADER = "X-Routeradmin-Reason"
+MAX_REASON = 1000
 
 HOW_TO_AUTHENTICATE = (
     "Send an API key as 'Authorization: Bearer <key>' or 'x-api-key', or log in to the console."
@@ -51,8 +55,8 @@ class Caller:
     source: str
 
     @property
-    def actor(self) -> str:
-        return f"{self.kind}:{self.name}"
+    def actor(self) -> Actor:
+        return Actor(f"{self.kind}:{self.name}", self.source)
 
 
 class Needs:
@@ -121,6 +125,22 @@ def unauthenticated(code: str, detail: str) -> Problem:
 
 def address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def actor(request: HttpRequest) -> Actor:
+    """Who is answerable for the write that the request asks for."""
+    return caller(request).actor
+
+
+def reason(request: HttpRequest) -> str:
+    """Why, in the caller's words, for revision and audit. Raises Problem 422."""
+    text = request.headers.get(REASON_HEADER, "").strip()
+    if len(text) > MAX_REASON or not text.isprintable():
+        raise invalid(
+            "The request was not accepted.",
+            (REASON_HEADER, f"must be at most {MAX_REASON} printable characters"),
+        )
+    return text
 
 
 def caller(request: HttpRequest) -> Caller:

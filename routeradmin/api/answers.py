@@ -37,6 +37,7 @@ def answer(
     status: int = 200,
     etag: str | None = None,
     headers: Mapping[str, str] | None = None,
+    may_be_unchanged: bool = True,
 ) -> HttpResponse:
     """``content`` as JSON with ``etag``, by default that of its bytes.
 
@@ -46,7 +47,7 @@ def answer(
     etag = etag or etags.digest(body)
     # Answers differ by who asks and change at any time: nobody between may keep them.
     common = {"ETag": etag, "Cache-Control": "private, no-cache", **(headers or {})}
-    if request.method in ("GET", "HEAD") and etags.unchanged(request, etag):
+    if may_be_unchanged and request.method == "GET" and etags.unchanged(request, etag):
         return HttpResponse(status=304, headers=common)
     return HttpResponse(body, status=status, content_type="application/json", headers=common)
 

@@ -8,7 +8,28 @@ from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
-from routeradmin.api import faults
+from routeradmin.api import (
+    aliases,
+    audit,
+    catalog,
+    cooldowns,
+    credentials,
+    deployments,
+    endpoints,
+    events,
+    faults,
+    intents,
+    keys,
+    models,
+    policies,
+    providers,
+    revisions,
+    routes,
+    rules,
+    state,
+    turns,
+    users,
+)
 from routeradmin.api.docs import Docs
 from routeradmin.api.openapi import ApiDocument
 from routeradmin.api.parsing import StrictParser
@@ -45,3 +66,25 @@ api = ManagementApi(
     parser=StrictParser(),
 )
 faults.install(api)
+for path, router in {
+    "/state": state.router,
+    "/events": events.router,
+    "/cooldowns": cooldowns.router,
+    "/providers": providers.router,
+    "/credentials": credentials.router,
+    "/endpoints": endpoints.router,
+    "/models": models.router,
+    "/deployments": deployments.router,
+    "/routes": routes.router,
+    "/aliases": aliases.router,
+    "/policies": policies.router,
+    "/rules": rules.router,
+    "/intents": intents.router,
+    "/keys": keys.router,
+    "/users": users.router,
+    "/turns": turns.router,
+    "/catalog": catalog.router,
+    "/revisions": revisions.router,
+    "/audit": audit.router,
+}.items():
+    api.add_router(path, router)

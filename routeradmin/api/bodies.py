@@ -5,13 +5,14 @@ from __future__ import annotations
 from copy import copy
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, create_model
+from pydantic import BaseModel, Field, create_model
 
 from routeradmin.catalog.table import Table
 
-T = TypeVar("T", bound=BaseModel)
+Reason = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
+T = TypeVar("T")
 
 
 class Page(BaseModel, Generic[T]):
@@ -47,18 +48,27 @@ def _partial_annotation(annotation: Any) -> Any:
     return annotation
 
 
-if TYPE_CHECKING:
-
-    class Patch(BaseModel, Generic[T]):
-        """A body of which only the fields that were sent count."""
-
-else:
-
-    class Patch:
-        def __class_getitem__(cls, table: type[BaseModel]) -> type[BaseModel]:
-            return partial(table)
+def named(body: BaseModel) -> dict[str, Any]:
+    """The fields that were sent, as plain JSON values: a merge patch."""
+    return body.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
-def named(patch: BaseModel) -> dict[str, Any]:
-    """The fields that were sent, as a merge patch."""
-    return patch.model_dump(exclude_unset=True, by_alias=True)
+def whole(body: BaseModel) -> dict[str, Any]:
+    """Every field, as a merge patch that takes those that were not sent back to their defaults.
+
+    What people want of the object stays where the body is silent, as it does in an import.
+    """
+    values = named(body)
+    for name, info in type(body).model_fields.items():
+        written = info.alias or name
+        if name in body.model_fields_set:
+            value = getattr(body, name)
+            if isinstance(value, Table):  # all of it: what is there already must not show through
+                values[written] = value.model_dump(mode="json", by_alias=True)
+        elif name not in KEPT_WHERE_SILENT:
+            values[written] = [] if name in OWNED_LISTS else None
+    return values
+
+
+KEPT_WHERE_SILENT = ("admin_state", "drain_until")
+OWNED_LISTS = ("targets",)  # objects of their own, for which null means nothing

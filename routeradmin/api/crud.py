@@ -11,7 +11,7 @@ from ninja import Router
 from routeradmin.api import listing, objects
 from routeradmin.api.access import reading, writing
 from routeradmin.api.bodies import Page, partial
-from routeradmin.api.objects import Noun
+from routeradmin.api.nouns import Noun
 
 Operation = Callable[..., HttpResponse]
 
@@ -22,7 +22,7 @@ def router_of(noun: Noun, router: Router | None = None) -> Router:
     ``router`` may hold operations already: they are matched first, as an id takes the whole rest
     of its path.
     """
-    router = router or Router(tags=[noun.plural])
+    router = router or Router(tags=[noun.plural], by_alias=True)
     page: Any = Page[noun.shown]  # type: ignore[name-defined]
     router.get(
         "",
@@ -77,7 +77,7 @@ def _creator(noun: Noun) -> Operation:
     def creator(request: HttpRequest, body: Any) -> HttpResponse:
         return objects.created(request, noun, body)
 
-    creator.__annotations__["body"] = noun.written
+    creator.__annotations__["body"] = noun.created or noun.written
     return creator
 
 

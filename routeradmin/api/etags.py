@@ -36,10 +36,14 @@ def require_match(request: HttpRequest, etag: str) -> None:
     check_match(request, etag)
 
 
+def matches_any(request: HttpRequest) -> bool:
+    return request.headers.get("If-Match", "").strip() == "*"
+
+
 def check_match(request: HttpRequest, etag: str) -> None:
     """The same where the header is optional."""
     header = request.headers.get("If-Match")
-    if header is None or header.strip() == "*" or etag in strong_tags(header):
+    if header is None or matches_any(request) or etag in strong_tags(header):
         return
     raise stale(etag)
 

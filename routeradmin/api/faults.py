@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFieldsSent
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from routeradmin.api import etags
 from routeradmin.api.problems import Problem, pointer
+from routeradmin.services.changes import AlreadyExists, InUse, Invalid, NotFound, Stale
 
 log = logging.getLogger(__name__)
-LEFT_OFF = 100  # places listed of a body that is wrong everywhere
+MOST_LISTED = 1000  # places told of a body that is wrong everywhere
 
 
 def too_large(limit: int) -> Problem:
@@ -33,7 +36,9 @@ def on_validation(request: HttpRequest, fault: ValidationError) -> HttpResponse:
         422,
         "invalid_request",
         "The request was not accepted; 'errors' lists every place and what it needs.",
-        errors=[place(item["loc"], item["msg"], item["type"]) for item in fault.errors[:LEFT_OFF]],
+        errors=[
+            place(item["loc"], item["msg"], item["type"]) for item in fault.errors[:MOST_LISTED]
+        ],
     ).response()
 
 
@@ -46,7 +51,7 @@ def place(loc: Sequence[str | int], message: str, kind: str) -> tuple[str, str]:
             return "", "the body is missing; send a JSON object"
         return pointer(path[1:]), "is not a field of this object" if kind == EXTRA else detail
     name = str(path[0]) if path else source
-    return (f"?{name}" if source == "query" else name), detail
+    return (f"?{name}" if source == "query" else str(name)), detail
 
 
 EXTRA = "extra_forbidden"
@@ -67,13 +72,54 @@ def on_http_error(request: HttpRequest, fault: HttpError) -> HttpResponse:
 
 
 def on_too_big(request: HttpRequest, fault: Exception) -> HttpResponse:
-    from django.conf import settings
-
     return too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0).response()
 
 
 def on_suspicious(request: HttpRequest, fault: SuspiciousOperation) -> HttpResponse:
     return Problem(400, "bad_request", "The request makes no sense as HTTP.").response()
+
+
+def on_invalid(request: HttpRequest, fault: Invalid) -> HttpResponse:
+    """The catalog's own checks: every problem with its place."""
+    too_big = fault.code == "too-large"
+    return Problem(
+        413 if too_big else 422,
+        "request_too_large" if too_big else "invalid_request",
+        "The change was not accepted and nothing was applied; 'errors' lists every place.",
+        errors=[(problem.pointer, problem.detail) for problem in fault.problems[:MOST_LISTED]],
+    ).response()
+
+
+def on_unknown(request: HttpRequest, fault: NotFound) -> HttpResponse:
+    return Problem(
+        404, "not_found", f"{sentence(fault)}; GET /api/v1/{fault.noun} lists those there are."
+    ).response()
+
+
+def on_taken(request: HttpRequest, fault: AlreadyExists) -> HttpResponse:
+    return Problem(409, "already_exists", f"{sentence(fault)}.").response()
+
+
+def on_stale(request: HttpRequest, fault: Stale) -> HttpResponse:
+    """Somebody was faster, between the check of the condition and the write."""
+    return etags.stale(None).response()
+
+
+def on_in_use(request: HttpRequest, fault: InUse) -> HttpResponse:
+    return Problem(
+        409,
+        "in_use",
+        f"{sentence(fault)} (?cascade=true).",
+        errors=[
+            (f"/{one.noun}/{one.id}/{one.field}", "names the object") for one in fault.dependents
+        ],
+        more={"dependents": [one.as_json() for one in fault.dependents]},
+    ).response()
+
+
+def sentence(fault: Exception) -> str:
+    text = str(fault)
+    return text[:1].upper() + text[1:]
 
 
 def on_missing(request: HttpRequest, fault: Any = None) -> HttpResponse:
@@ -94,12 +140,22 @@ def on_fault(request: HttpRequest, fault: Exception) -> HttpResponse:
     ).response()
 
 
+HANDLERS: dict[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
+    Problem: on_problem,
+    ValidationError: on_validation,
+    Invalid: on_invalid,
+    NotFound: on_unknown,
+    AlreadyExists: on_taken,
+    Stale: on_stale,
+    InUse: on_in_use,
+    HttpError: on_http_error,
+    RequestDataTooBig: on_too_big,
+    SuspiciousOperation: on_suspicious,
+    Http404: on_missing,
+    Exception: on_fault,
+}
+
+
 def install(api: NinjaAPI) -> None:
-    api.add_exception_handler(Problem, on_problem)
-    api.add_exception_handler(ValidationError, on_validation)
-    api.add_exception_handler(HttpError, on_http_error)
-    api.add_exception_handler(RequestDataTooBig, on_too_big)
-    api.add_exception_handler(TooManyFieldsSent, on_too_big)
-    api.add_exception_handler(SuspiciousOperation, on_suspicious)
-    api.add_exception_handler(Http404, on_missing)
-    api.add_exception_handler(Exception, on_fault)
+    for kind, handler in HANDLERS.items():
+        api.add_exception_handler(kind, handler)

@@ -24,12 +24,14 @@ class Log:
     """A table that only grows. ``texts`` and ``numbers``: parameter -> lookup.
 
     ``cursor`` is the column that orders it, a whole number that grows; ``moment`` the column that
-    ``since`` (included) and ``until`` (not included) compare.
+    ``since`` (included) and ``until`` (not included) compare. ``joins``: some lookup asks for
+    rows of another table, of which several may fit.
     """
 
     rows: Callable[[], QuerySet[Any]]
     item: Callable[[Any], dict[str, Any]]
     moment: str
+    joins: bool = False
     texts: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[str, str] = field(default_factory=dict)
     searched: Sequence[str] = ()
@@ -61,7 +63,8 @@ def listed(request: HttpRequest, log: Log) -> HttpResponse:
     """The page that the request asks for. Raises Problem 422 for parameters that make no sense."""
     parameters = request.GET
     _refuse_unknown(parameters, log)
-    found = log.rows().filter(_condition(parameters, log)).distinct()
+    found = log.rows().filter(_condition(parameters, log))
+    found = found.distinct() if log.joins else found
     total = found.count()
     follows = "after" in parameters
     column = log.cursor if follows else f"-{log.cursor}"
@@ -128,7 +131,8 @@ def _number(parameters: QueryDict, name: str, bad: Exception | None = None) -> i
 
 def _moment(parameters: QueryDict, name: str) -> datetime:
     # A '+' of an offset that was not escaped arrives as a space.
-    text = parameters[name].replace(" ", "+") if "T" in parameters[name] else parameters[name]
+    text = str(parameters[name])
+    text = text.replace(" ", "+") if "T" in text else text
     try:
         moment = parse_datetime(text)
     except ValueError:

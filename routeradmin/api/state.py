@@ -102,7 +102,7 @@ async def reading_of_now() -> dict[str, Any]:
         "config_digest": snapshot.config_digest,
         "now": candidates.timestamp(now),
         "degraded": sorted(current.degraded),
-        "processes": [{"id": current.process_id, "revision": snapshot.revision, "lag_ms": 0}],
+        "processes": current.processes(),
         "candidates": candidates.candidates_json(snapshot, current.store.states(), now),
     }
 

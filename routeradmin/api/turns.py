@@ -108,6 +108,7 @@ TURNS = records.Log(
     rows=turns,
     item=item,
     moment="started_at",
+    joins=True,
     texts={
         "route": "route",
         "model": "model",

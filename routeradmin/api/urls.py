@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, re_path
 from django.views.decorators.csrf import csrf_exempt
@@ -20,6 +20,7 @@ from routeradmin.api import faults
 from routeradmin.api.application import api
 from routeradmin.api.problems import Problem
 
+PREFIX = "api/v1/"
 View = Callable[..., HttpResponseBase]
 
 
@@ -32,7 +33,12 @@ def in_turn(patterns: list[URLPattern], place: int) -> View:
     """The view of ``patterns[place]``, passing on what it does not take."""
 
     def view(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
-        answer: HttpResponseBase = patterns[place].callback(request, **kwargs)
+        if "\x00" in request.path_info:  # nothing is called so, and databases refuse to look
+            return missing(request)
+        try:
+            answer: HttpResponseBase = patterns[place].callback(request, **kwargs)
+        except Http404:
+            return missing(request)
         if not isinstance(answer, HttpResponseNotAllowed):
             return answer
         taken = set(answer.headers["Allow"].split(", "))
@@ -64,14 +70,16 @@ def missing(request: HttpRequest) -> HttpResponse:
     return faults.on_missing(request)
 
 
+api_missing = open_to_ninja(missing)  # also for paths that look like the API's and are not
+
+
 def wrapped() -> list[URLPattern]:
     patterns = [entry for entry in api.urls[0] if isinstance(entry, URLPattern)]
     views = [
         URLPattern(pattern.pattern, in_turn(patterns, place), pattern.default_args, pattern.name)
         for place, pattern in enumerate(patterns)
     ]
-    return [*views, re_path(r"^(?s:.*)$", open_to_ninja(missing))]
+    return [*views, re_path(r"", api_missing)]
 
 
-PREFIX = "api/v1/"
 api_urls = (wrapped(), "ninja", api.urls_namespace)

@@ -29,6 +29,7 @@ class Index:
     policies: Mapping[str, Any]
     targets_of_route: Mapping[str, list[Any]]
     routes_of_deployment: Mapping[str, list[str]]
+    route_of_target: Mapping[str, str]
 
     def accounts_of(self, deployment: Any) -> tuple[str, ...]:
         """A deployment's own credentials, else its endpoint's."""
@@ -64,6 +65,7 @@ def _indexed(document: Document) -> Index:
         _by_id(document.policies),
         targets,
         routes_of,
+        {target.id: target.route_id for target in document.targets},
     )
 
 

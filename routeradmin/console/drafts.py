@@ -105,6 +105,10 @@ class Draft(forms.Form):
             if name not in seen or not same(seen[name], value)
         }
 
+    def patch(self) -> dict[str, Any]:
+        """The touched fields as the API takes them."""
+        return nested(self.touched())
+
     def rebased(self, current: Mapping[str, Any], version: int) -> tuple[Draft, list[Difference]]:
         """The form to show after a conflict: what was typed stays, the rest is what it is now."""
         now = flattened(current, self.names())

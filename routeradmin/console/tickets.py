@@ -20,6 +20,7 @@ from django.utils.crypto import constant_time_compare
 
 from routeradmin.access.models import User
 from routeradmin.services import runtime
+from routeradmin.services.keys import Key
 
 LOOK_INTERVAL_S = 2.0
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -81,12 +82,17 @@ async def of(scope: Mapping[str, Any]) -> Ticket | Refusal:
     return Ticket(session, user.pk, user.get_session_auth_hash())
 
 
+def _found(key: str) -> Key | None:
+    current = runtime.get()
+    return current.keys.find(key, current.clock())
+
+
 def _key_known(key: str) -> bool:
-    return runtime.get().keys.find(key) is not None
+    return _found(key) is not None
 
 
 def _key_may_read(key: str) -> bool:
-    found = runtime.get().keys.find(key)
+    found = _found(key)
     return found is not None and "read" in found.scopes
 
 

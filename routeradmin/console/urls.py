@@ -1,42 +1,77 @@
-"""URLs of the console. Ids may hold slashes, so the verb comes first and the id is the rest."""
+"""URLs of the console. Ids may hold slashes, so a verb comes first and the id is the rest."""
 
 from __future__ import annotations
 
-from django.http import HttpResponse
-from django.urls import path
+from django.urls import URLPattern, path, register_converter
+from django.urls.converters import StringConverter
 
-from routeradmin.console.views import live, session
+from routeradmin.console.views import (
+    actions,
+    aliases,
+    audit,
+    catalog,
+    credentials,
+    deployments,
+    endpoints,
+    events,
+    explain,
+    keys,
+    live,
+    models,
+    policies,
+    providers,
+    revisions,
+    routes,
+    session,
+    transfer,
+    turns,
+    users,
+)
+
+NOUNS = (
+    routes.NOUN,
+    aliases.NOUN,
+    deployments.NOUN,
+    models.NOUN,
+    endpoints.NOUN,
+    providers.NOUN,
+    credentials.NOUN,
+    policies.NOUN,
+)
 
 
-def todo(request, **k):
-    return HttpResponse("todo")
+class FileFormat(StringConverter):
+    regex = "toml|json"
 
 
-urlpatterns = [
+register_converter(FileFormat, "file_format")
+
+urlpatterns: list[URLPattern] = [
     path("", live.show, name="live"),
     path("login", session.SignIn.as_view(), name="login"),
     path("logout", session.SignOut.as_view(), name="logout"),
     path("account", session.account, name="account"),
-    path("act", todo, name="act"),
+    path("act", actions.act, name="act"),
+    path("explain", explain.show, name="explain"),
+    path("turns", turns.show, name="turns"),
+    path("turns/<path:uid>", turns.one, name="turn"),
+    path("events", events.show, name="events"),
+    path("audit", audit.show, name="audit"),
+    path("revisions", revisions.show, name="revisions"),
+    path("revisions/<int:number>", revisions.one, name="revision"),
+    path("revisions/<int:number>/rollback", revisions.rollback, name="rollback"),
+    path("transfer", transfer.show, name="transfer"),
+    path("export/catalog.<file_format:format>", transfer.export, name="export"),
+    path("keys", keys.show, name="keys"),
+    path("new/keys", keys.create, name="keys-new"),
+    path("edit/keys/<path:uid>", keys.edit, name="keys-edit"),
+    path("revoke/keys/<path:uid>", keys.revoke, name="keys-revoke"),
+    path("delete/keys/<path:uid>", keys.delete, name="keys-delete"),
+    path("users", users.show, name="users"),
+    path("new/users", users.create, name="users-new"),
+    path("edit/users/<path:name>", users.edit, name="users-edit"),
+    path("delete/users/<path:name>", users.delete, name="users-delete"),
+    credentials.SECRET_URL,
 ]
-for n in [
-    "explain",
-    "turns",
-    "events",
-    "routes",
-    "aliases",
-    "deployments",
-    "models",
-    "endpoints",
-    "providers",
-    "credentials",
-    "policies",
-    "revisions",
-    "transfer",
-    "audit",
-    "keys",
-    "users",
-    "provider-new",
-]:
-    urlpatterns.append(path(n, todo, name=n))
-urlpatterns.append(path("deployments/<path:uid>", todo, name="deployment"))
+for noun in NOUNS:
+    urlpatterns += catalog.urls(noun)

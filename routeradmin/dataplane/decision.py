@@ -30,8 +30,8 @@ async def select(exchange: Exchange) -> None:
             f"The key '{key.name}' lacks the scope secrets; select without \"secret\": true.",
             param="secret",
         )
-    answer = await selecting.select(exchange.runtime, message, key, exchange.request_id.decode())
-    await exchange.reply(200, orjson.dumps(answer))
+    selected = await selecting.select(exchange.runtime, message, key, exchange.request_id.decode())
+    await exchange.reply(200, selected.as_json())
 
 
 async def report(exchange: Exchange) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from itertools import count
 from typing import Any, TypeVar
 
 import orjson
@@ -22,6 +23,10 @@ REQUEST_ID_MAX = 128
 # Clients that still write when the answer comes see a broken pipe instead of it; so a body that
 # is too large is read on and thrown away, up to this many bytes.
 DISCARD_LIMIT = 64 * 1024 * 1024
+
+# Ids made here are unique, not secret: random per process, then counted.
+_PROCESS = secrets.token_hex(10).encode()
+_numbers = count(1)
 
 
 class ClientGone(Exception):
@@ -77,7 +82,7 @@ def request_id(scope: Scope) -> bytes:
             if sane and value.decode().isprintable():
                 return bytes(value)
             break
-    return secrets.token_hex(16).encode()
+    return b"%s%012x" % (_PROCESS, next(_numbers))
 
 
 async def answer(

@@ -10,9 +10,13 @@ LATENCY_ALPHA = 0.2
 SAMPLES_KEPT = 128  # for percentiles
 
 
-def take(state: CandidateState, tokens: int, now: float) -> None:
-    """Charge one granted lease: a slot, a request, and the estimated tokens."""
-    roll(state, now)
+def take(state: CandidateState, tokens: int, now: float, current: int) -> None:
+    """Charge one granted lease: a slot, a request, and the estimated tokens.
+
+    ``current`` is the window of ``now``.
+    """
+    if state.window != current:
+        roll(state, now)
     state.active += 1
     state.rpm_used += 1
     state.tpm_used += tokens
@@ -40,8 +44,6 @@ def tokens_used(outcome: Outcome, held: int) -> int:
 
 def sample(state: CandidateState, outcome: Outcome) -> None:
     """Fold a success's times into the mean (the first as it is, then alpha 0.2) and the samples."""
-    if outcome.failure is not None:
-        return
     if outcome.latency_ms is not None:
         mean = state.latency_ema_ms
         step = 0.0 if mean is None else LATENCY_ALPHA * (outcome.latency_ms - mean)
@@ -72,5 +74,5 @@ def suspicious(deployment: Deployment, state: CandidateState, now: float) -> boo
     return (
         (parallel is not None and state.active >= parallel)
         or (rpm is not None and state.rpm_used >= rpm)
-        or (tpm is not None and state.tpm_used > tpm // 2)
+        or (tpm is not None and (state.tpm_used > tpm // 2 or tpm == 0))
     )

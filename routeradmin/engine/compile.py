@@ -179,6 +179,8 @@ def _direct(deployments: Iterable[Deployment]) -> dict[str, tuple[Deployment, ..
     found: dict[str, list[Deployment]] = {}
     for deployment in deployments:
         model = deployment.model
+        if "*" in model.upstream_name:
+            continue  # only a pattern's match makes a name of it
         for name in {model.id, model.upstream_name}:
             found.setdefault(f"{deployment.provider.id}:{name}", []).append(deployment)
     return {name: tuple(listed) for name, listed in found.items()}

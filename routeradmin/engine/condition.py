@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from routeradmin.engine.objects import AdminState
 from routeradmin.engine.state import CandidateState, Cooldown, Health
+from routeradmin.engine.windows import WINDOW_S as WINDOW_S
+from routeradmin.engine.windows import used
 
 if TYPE_CHECKING:
     from routeradmin.engine.snapshot import Candidate
-
-WINDOW_S = 60
 
 EffectiveState = Literal[
     "disabled",
@@ -79,13 +79,13 @@ def admin_state_at(candidate: Candidate, now: float) -> AdminState:
 def at_limit(candidate: Candidate, state: CandidateState, now: float) -> bool:
     """No slot, request or token is left; a past window's use counts as 0."""
     deployment = candidate.deployment
-    current = state.window == int(now // WINDOW_S)
-    used_and_limit = (
+    rpm, tpm = used(state, now)
+    taken_and_limit = (
         (state.active, deployment.max_parallel_requests),
-        (state.rpm_used if current else 0, deployment.rpm_limit),
-        (state.tpm_used if current else 0, deployment.tpm_limit),
+        (rpm, deployment.rpm_limit),
+        (tpm, deployment.tpm_limit),
     )
-    return any(limit is not None and used >= limit for used, limit in used_and_limit)
+    return any(limit is not None and taken >= limit for taken, limit in taken_and_limit)
 
 
 def effective_state(candidate: Candidate, state: CandidateState, now: float) -> EffectiveState:

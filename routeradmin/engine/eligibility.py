@@ -61,6 +61,27 @@ def rejections(
     )
 
 
+def all_rejections(
+    route: Route, request: SelectRequest, view: StateView, now: float
+) -> list[tuple[Candidate, tuple[str, ...]]]:
+    """``rejections`` of every candidate in tier order, with what they share looked up once."""
+    allowed = permitted(route, request, now)
+    picky = allowed is not None or request.local_only or bool(request.exclude)
+    tokens, current = request.estimate, window(now)
+    found = []
+    for tier in route.tiers:
+        off = ("fallback-disabled",) if tier.index and not route.fallback_enabled else ()
+        for candidate, reasons in zip(tier.candidates, tier.table(request).static, strict=True):
+            reasons += off
+            if picky or candidate.secret_missing or not candidate.enabled:
+                reasons += tuple(administrative(candidate, request, now, allowed))
+            state = view.of(candidate)
+            if not usable(candidate, state, tokens, now, current):
+                reasons += runtime(candidate, state, tokens, now)
+            found.append((candidate, reasons))
+    return found
+
+
 def static(candidate: Candidate, request: SelectRequest) -> Iterator[str]:
     """What the deployment declares against what the request needs; undeclared is not checked."""
     can = candidate.deployment.capabilities
@@ -147,21 +168,25 @@ def admin_state(candidate: Candidate, now: float) -> AdminState:
     return next((wish for wish in strict_first if wish in wishes), AdminState.ENABLED)
 
 
-def runtime(candidate: Candidate, state: CandidateState, tokens: int, now: float) -> Iterator[str]:
+def runtime(
+    candidate: Candidate, state: CandidateState, tokens: int, now: float
+) -> tuple[str, ...]:
     """What is going on now; ``tokens`` is the estimate that a grant would hold."""
-    if state.cooldown_until > now:
-        yield "cooling-down"
-    if unhealthy(state, now):
-        yield "unhealthy"
-    if candidate.max_parallel is not None and state.active >= candidate.max_parallel:
-        yield "parallel-limit"
     fresh = state.window != window(now)
     rpm, tpm = (0, 0) if fresh else (state.rpm_used, state.tpm_used)
-    if candidate.rpm_limit is not None and rpm >= candidate.rpm_limit:
-        yield "rpm-limit"
-    limit = candidate.tpm_limit
+    slots, requests, limit = candidate.max_parallel, candidate.rpm_limit, candidate.tpm_limit
+    reasons = []
+    if state.cooldown_until > now:
+        reasons.append("cooling-down")
+    if unhealthy(state, now):
+        reasons.append("unhealthy")
+    if slots is not None and state.active >= slots:
+        reasons.append("parallel-limit")
+    if requests is not None and rpm >= requests:
+        reasons.append("rpm-limit")
     if limit is not None and (tpm >= limit or (tpm > 0 and tpm + tokens > limit)):
-        yield "tpm-limit"
+        reasons.append("tpm-limit")
+    return tuple(reasons)
 
 
 def usable(

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from routeradmin.engine.describe import runtime_json
-from routeradmin.engine.eligibility import rejections
+from routeradmin.engine.eligibility import all_rejections
 from routeradmin.engine.objects import Capabilities
 from routeradmin.engine.refusal import Refusal
 from routeradmin.engine.request import SelectRequest
@@ -115,15 +115,10 @@ def explain_route(
     prefer: CandidateKey | None = None,
 ) -> Explanation:
     """``explain`` where the route is known already."""
-    route = resolved.route
     chosen = pick(resolved, request, view, now, rng, prefer=prefer)
     targets = tuple(
-        Explained(
-            candidate,
-            rejections(candidate, route, request, view, now),
-            runtime_json(candidate, view.of(candidate), now),
-        )
-        for candidate in route.candidates
+        Explained(candidate, reasons, runtime_json(candidate, view.of(candidate), now))
+        for candidate, reasons in all_rejections(resolved.route, request, view, now)
     )
     return Explanation(resolved, request.input_tokens, chosen, targets)
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from routeradmin.engine import cooldowns
 from routeradmin.engine.condition import (
-    WINDOW_S,
     cooling,
     effective_state,
     health_at,
@@ -32,6 +31,7 @@ from routeradmin.engine.state import (
     LastError,
     Outcome,
 )
+from routeradmin.engine.windows import roll
 
 __all__ = [
     "clear",
@@ -84,7 +84,7 @@ def succeeded(
     """Count a success. Only one whose request started after the newest cooldown or
     needs-attention mark was set lifts that mark and counts towards recovery."""
     changes = list(settle_elapsed(state, now))
-    _roll_minute(state, now)
+    roll(state, now)
     was = state.health
     state.successes += 1
     state.minute_successes += 1
@@ -203,7 +203,7 @@ def _transient(
 ) -> list[Change]:
     """In the open window nothing is counted; recovering re-opens at the first failure."""
     if now >= state.transient_until:
-        _roll_minute(state, now)
+        roll(state, now)
         state.consecutive_failures += 1
         state.minute_failures += 1
         if not (recovering(state, now) or _over_threshold(state, policy)):
@@ -257,11 +257,3 @@ def _settle_health(state: CandidateState, now: float) -> None:
 def _told(kind: str, state: CandidateState, outcome: Outcome, now: float, set_by: str) -> Change:
     cls = None if outcome.failure is None else str(outcome.failure)
     return Change(str(kind), state.key, now, set_by, cls, outcome.status, outcome.message)
-
-
-def _roll_minute(state: CandidateState, now: float) -> None:
-    window = int(now // WINDOW_S)
-    if state.window != window:
-        state.window = window
-        state.rpm_used = state.tpm_used = 0
-        state.minute_successes = state.minute_failures = 0

@@ -75,7 +75,8 @@ class LeaseBook:
 
     def due(self, now: float) -> list[Record]:
         """Open leases whose time is over, taken off the heap; the caller closes them."""
-        ends, over = self._ends, []
+        ends = self._ends
+        over: dict[str, Record] = {}  # by id: an end that was moved away and back is there twice
         while ends and ends[0][0] <= now:
             record = self._records.get(heappop(ends)[1])
             if (
@@ -83,8 +84,8 @@ class LeaseBook:
                 and record.phase is ReportState.OPEN
                 and record.lease.expires_at <= now
             ):
-                over.append(record)
-        return over
+                over[record.lease.id] = record
+        return list(over.values())
 
     @property
     def next_end(self) -> float:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from routeradmin.engine.eligibility import ADMINISTRATIVE, STATIC, rejections
+from routeradmin.engine.eligibility import ADMINISTRATIVE, STATIC, all_rejections
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved
 from routeradmin.engine.snapshot import Candidate
@@ -62,8 +63,7 @@ class Refusal:
         return f"No deployment of {self.model!r} is available now ({why}): {wait}."
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(NamedTuple):
     candidate: Candidate
     state: CandidateState
     reasons: tuple[str, ...]
@@ -71,10 +71,8 @@ class _Case:
 
 def refuse(resolved: Resolved, request: SelectRequest, view: StateView, now: float) -> Refusal:
     """Decide in the order of the rules: unsupported, out of service, cooling, at limits, else."""
-    route = resolved.route
-    cases = [
-        _Case(c, view.of(c), rejections(c, route, request, view, now)) for c in route.candidates
-    ]
+    found = all_rejections(resolved.route, request, view, now)
+    cases = [_Case(candidate, view.of(candidate), reasons) for candidate, reasons in found]
     able = [case for case in cases if _STATIC.isdisjoint(case.reasons)]
     if cases and not able:
         return _answer(resolved, cases, (), UNSUPPORTED, 400, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from routeradmin.engine.compile import (
@@ -117,8 +118,9 @@ def _cached(snapshot: Snapshot, key: tuple[str, str], build: Callable[[], Route]
     route = derived.get(key)
     if route is None:
         route = derived[key] = build()
+    # Another thread may have dropped the entry meanwhile; the route in hand stays good.
+    with suppress(KeyError):
+        derived.move_to_end(key)
         while len(derived) > DERIVED_ROUTES:
             derived.popitem(last=False)
-    else:
-        derived.move_to_end(key)
     return route

@@ -7,6 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 from routeradmin.engine import eligibility, strategies
+from routeradmin.engine.eligibility import all_rejections
 from routeradmin.engine.objects import WhenExhausted
 from routeradmin.engine.refusal import Refusal, recovers_at, refuse
 from routeradmin.engine.request import SelectRequest
@@ -59,7 +60,33 @@ def pick(
     forgive: AbstractSet[CandidateKey] = _NO_KEYS,
     prefer: CandidateKey | None = None,
 ) -> Pick | Refusal:
-    """The strategy's choice in the first tier that has something free, or why there is none.
+    """``choose``, or what ``when_exhausted`` still allows, or why there is nothing."""
+    found = choose(
+        resolved, request, view, now, rng, tier=tier, skip=skip, forgive=forgive, prefer=prefer
+    )
+    if found is not None:
+        return found
+    last_resort = resolved.route.when_exhausted
+    if last_resort is WhenExhausted.LEAST_BAD and tier is None and not skip:
+        least_bad = _least_bad(resolved, request, view, now)
+        if least_bad is not None:
+            return least_bad
+    return refuse(resolved, request, view, now)
+
+
+def choose(
+    resolved: Resolved,
+    request: SelectRequest,
+    view: StateView,
+    now: float,
+    rng: Random,
+    *,
+    tier: int | None = None,
+    skip: AbstractSet[CandidateKey] = _NO_KEYS,
+    forgive: AbstractSet[CandidateKey] = _NO_KEYS,
+    prefer: CandidateKey | None = None,
+) -> Pick | None:
+    """The strategy's choice in the first tier that has something free.
 
     ``tier`` looks at that tier alone; ``skip`` are keys not to use; ``forgive`` keys whose
     cooldown or unhealthy verdict does not count; ``prefer`` wins in the tier where it is free.
@@ -73,11 +100,7 @@ def pick(
         found = _in_tier(route, one, request, view, now, rng, skip, forgive, prefer)
         if found is not None:
             return found
-    if route.when_exhausted is WhenExhausted.LEAST_BAD and tier is None and not skip:
-        least_bad = _least_bad(resolved, request, view, now)
-        if least_bad is not None:
-            return least_bad
-    return refuse(resolved, request, view, now)
+    return None
 
 
 def _in_tier(
@@ -95,6 +118,8 @@ def _in_tier(
     candidates = table.candidates
     if not candidates:
         return None
+    strategy = strategies.BY_NAME.get(route.strategy)
+    takes_turns = strategy is strategies.round_robin
     barred = _NO_PLACES
     if skip or request.exclude or request.local_only or route.rules:
         barred = _barred(table, route, request, now, skip)
@@ -104,7 +129,7 @@ def _in_tier(
         request.estimate,
         now,
         rng,
-        view.cursor(tier.cursor),
+        view.cursor(tier.cursor) if takes_turns else 0,
         barred,
         _places(table, forgive) if forgive else _NO_PLACES,
     )
@@ -112,8 +137,7 @@ def _in_tier(
         place = table.index.get(prefer)
         if place is not None and field.free(place):
             return Pick(candidates[place], None, tier.index)
-    strategy = strategies.BY_NAME.get(route.strategy)
-    if strategy is strategies.round_robin:
+    if takes_turns:
         return _turn_by_turn(field, tier)
     if strategy is not None:
         place = strategy(field)
@@ -169,19 +193,15 @@ def _least_bad(
     resolved: Resolved, request: SelectRequest, view: StateView, now: float
 ) -> Pick | None:
     """The candidate that recovers first among those that only a transient cooldown keeps back."""
-    best: Candidate | None = None
-    soonest = 0.0
-    for candidate in resolved.route.candidates:
-        state = view.of(candidate)
-        if not _only_transient(state):
-            continue
-        reasons = eligibility.rejections(candidate, resolved.route, request, view, now)
-        if reasons != ("cooling-down",):
-            continue
-        until = recovers_at(candidate, state, reasons, now)
-        if best is None or until < soonest:
-            best, soonest = candidate, until
-    return None if best is None else Pick(best, None, best.tier, least_bad=True)
+    cooled = [
+        (recovers_at(candidate, view.of(candidate), reasons, now), candidate)
+        for candidate, reasons in all_rejections(resolved.route, request, view, now)
+        if reasons == ("cooling-down",) and _only_transient(view.of(candidate))
+    ]
+    if not cooled:
+        return None
+    _, best = min(cooled, key=lambda pair: pair[0])
+    return Pick(best, None, best.tier, least_bad=True)
 
 
 def _only_transient(state: CandidateState) -> bool:
@@ -198,7 +218,7 @@ def resolve_for(
 
     def available(option: Resolved) -> bool:
         # A fixed seed: only whether there is a choice matters, not which.
-        return isinstance(pick(option, request, view, now, Random(0)), Pick)
+        return choose(option, request, view, now, Random(0)) is not None
 
     return resolve(snapshot, name, available)
 

@@ -37,7 +37,8 @@ class Candidate:
     """A (deployment, credential) pair inside a route's tier: the unit of selection.
 
     The fields from ``deployment`` on repeat the target's, for the hot path. ``shut``: a limit is
-    0, so that it admits nothing.
+    0, so that it admits nothing. ``enabled``: whether people want it used; that a drain's time
+    is over only changes the word for it, so time plays no part.
     """
 
     key: CandidateKey
@@ -54,6 +55,7 @@ class Candidate:
     rpm_limit: int | None = field(init=False, repr=False)
     tpm_limit: int | None = field(init=False, repr=False)
     shut: bool = field(init=False, repr=False)
+    enabled: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         deployment = self.target.deployment
@@ -63,6 +65,8 @@ class Candidate:
             object.__setattr__(self, name, limit)
         object.__setattr__(self, "deployment", deployment)
         object.__setattr__(self, "shut", 0 in limits)
+        wanted = eligibility.admin_state(self, 0.0)
+        object.__setattr__(self, "enabled", wanted is AdminState.ENABLED)
 
 
 class Tier:
@@ -108,21 +112,20 @@ class Tier:
         if table is None:
             table = self._build(request)
             if len(self._tables) >= TABLES_PER_TIER:
-                self._tables.pop(next(iter(self._tables)), None)
+                self._tables = {}  # a new one: another thread may be reading the old
             self._tables[signature] = table
         return table
 
     def _build(self, request: SelectRequest) -> Table:
-        # Whether a drain's time is over only changes the reason's word, so time plays no part.
-        def left(candidate: Candidate) -> bool:
-            return not (
-                candidate.shut
-                or any(eligibility.static(candidate, request))
-                or eligibility.admin_state(candidate, 0.0) is not AdminState.ENABLED
-                or (request.needs_secret and candidate.secret_missing)
-            )
+        static = [tuple(eligibility.static(c, request)) for c in self.candidates]
 
-        return Table([c for c in self.candidates if left(c)])
+        def left(candidate: Candidate, reasons: tuple[str, ...]) -> bool:
+            if reasons or candidate.shut or not candidate.enabled:
+                return False
+            return not (request.needs_secret and candidate.secret_missing)
+
+        pairs = zip(self.candidates, static, strict=True)
+        return Table([c for c, reasons in pairs if left(c, reasons)], static)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

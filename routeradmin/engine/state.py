@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from routeradmin.engine.policy import Policy
     from routeradmin.engine.snapshot import Candidate, Snapshot
     from routeradmin.engine.tables import Table
-    from routeradmin.engine.turn_state import TurnState
+    from routeradmin.engine.turn_state import Opening, TurnState
 
 
 class CandidateKey(NamedTuple):
@@ -243,7 +243,7 @@ class StateView(Protocol):
         ...
 
     def suspects(self, table: Table) -> Sequence[int] | None:
-        """Where in the table ``suspect`` states are, in any order; None: look at every state."""
+        """Where in the table ``suspect`` states are, ascending; None: look at every state."""
         ...
 
     def cursor(self, name: str) -> int:
@@ -277,6 +277,8 @@ class StateStore(StateView, Protocol):
 
     async def reserve(self, grant: Grant, now: float) -> Lease | None:
         """Take one slot atomically: parallel, rpm and tpm checked and charged together.
+
+        A grant without a turn begins one: the lease's id is the turn's.
 
         None: another caller took the last one.
         """
@@ -342,9 +344,9 @@ class StateStore(StateView, Protocol):
         """What a report would meet; REPEATED after one. Raises LeaseNotFound."""
         ...
 
-    async def load_turn(self, turn_id: str, now: float) -> TurnState | None: ...
+    async def load_turn(self, turn_id: str, now: float) -> TurnState | Opening | None: ...
 
-    async def save_turn(self, turn: TurnState, now: float) -> None:
+    async def save_turn(self, turn: TurnState | Opening, now: float) -> None:
         """Turns are kept one hour after their last change."""
         ...
 

@@ -112,10 +112,14 @@ class Field:
         suspects = None if self._strict else self._view.suspects(self.table)
         if suspects is None:
             return [place for place in range(len(self.states)) if not self.free(place)]
-        out = [place for place in suspects if not self.free(place)]
+        states, now, free = self.states, self.now, self.free
+        if self._forgiven:
+            out = [place for place in suspects if not free(place)]
+        else:  # most suspects cool: see that without asking the rest
+            out = [p for p in suspects if states[p].cooldown_until > now or not free(p)]
         if self._barred:
             out = list(self._barred.union(out))
-        out.sort()
+            out.sort()
         return out
 
 
@@ -186,12 +190,15 @@ def nth_free(field: Field, taken: Sequence[int]) -> int | None:
 
 def least_busy(field: Field) -> int | None:
     """Fewest active leases; evenly among equals."""
-    places, states = field.all_free(), field.states
-    if not places:
-        return None
-    active = [states[place].active for place in places]
-    fewest = min(active)
-    equal = [place for place, count in zip(places, active, strict=True) if count == fewest]
+    states = field.states
+    equal: list[int] = []
+    fewest = 0
+    for place in field.all_free():
+        active = states[place].active
+        if active < fewest or not equal:
+            equal, fewest = [place], active
+        elif active == fewest:
+            equal.append(place)
     return _one_of(equal, field.rng)
 
 

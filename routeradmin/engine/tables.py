@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 class Table:
     """Candidates in order, grouped by deployment, with cumulative deployment weights.
 
+    ``static`` has the static reasons of every candidate of the tier, those left out included.
     ``safe_tokens``: a state that is not ``suspect`` has used at most half of its tpm limit, so no
     estimate up to this figure can be refused by it.
     """
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
+    def __init__(
+        self, candidates: Sequence[Candidate], static: Sequence[tuple[str, ...]] = ()
+    ) -> None:
         self.candidates = tuple(candidates)
+        self.static = tuple(static)
         groups: dict[str, list[int]] = {}
         for i, candidate in enumerate(self.candidates):
             groups.setdefault(candidate.deployment.id, []).append(i)

@@ -17,7 +17,7 @@ from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import CandidateKey, Outcome, Settlement, StateView
 from routeradmin.engine.turn_path import Path
 from routeradmin.engine.turn_rules import fallback_list, verdict
-from routeradmin.engine.turn_state import Attempt, HaltReason, Mood, TurnState
+from routeradmin.engine.turn_state import Attempt, HaltReason, Mood, Opening, TurnState
 from routeradmin.engine.turn_steps import Halt, Step, Try, Wait
 
 Admit = Callable[[Candidate], bool]
@@ -46,7 +46,9 @@ class Turn:
     ) -> Turn:
         """A new turn; the earlier of the caller's deadline and the policy's counts."""
         limit_s = resolved.route.policy.turn.deadline_s
-        ends = [at for at in (deadline_at, None if limit_s is None else now + limit_s) if at]
+        ends = [
+            at for at in (deadline_at, None if limit_s is None else now + limit_s) if at is not None
+        ]
         state = TurnState(
             turn_id,
             resolved.requested,
@@ -66,6 +68,32 @@ class Turn:
         if route is None or "*" in route.alias:
             return cls(state, resolve(snapshot, state.model))
         return cls(state, Resolved(route, None, state.model, snapshot))
+
+    @classmethod
+    def reopen(cls, opening: Opening, snapshot: Snapshot) -> Turn:
+        """The turn that an opening stands for, on the snapshot of now.
+
+        Raises ModelNotFound if its route is gone; a candidate that is gone has no attempt.
+        """
+        turn = cls.resume(
+            TurnState(
+                opening.id,
+                opening.model,
+                opening.route_id,
+                opening.request,
+                opening.at,
+                at_route=opening.route_id,
+                tier=opening.tier,
+            ),
+            snapshot,
+        )
+        limit_s = turn.policy.turn.deadline_s
+        turn.state.deadline_at = None if limit_s is None else opening.at + limit_s
+        for candidate in turn.resolved.route.candidates:
+            if candidate.key == opening.key and candidate.tier == opening.tier:
+                step = Try(candidate, None, turn.resolved, opening.tier)
+                turn.begin(step, opening.at, opening.lease_id)
+        return turn
 
     def next(
         self,
@@ -155,7 +183,10 @@ class Turn:
             self._path.leave_for(own)
 
     def stop(self, reason: HaltReason, now: float) -> Halt:
-        """End the turn from outside: cancelled, deadline, limit-refused, sink-refused."""
+        """End the turn from outside: cancelled, deadline, limit-refused, sink-refused. One that
+        is over stays as it ended."""
+        if self.state.halt is not None:
+            return self._halt or self._describe(self.state.halt)
         self._halt = self._describe(reason)
         return self._over(self._halt, now)
 

@@ -10,11 +10,11 @@ from routeradmin.engine.eligibility import rejections
 from routeradmin.engine.objects import AuthKind, BillingKind
 from routeradmin.engine.policy import TurnPolicy
 from routeradmin.engine.resolve import Resolved
-from routeradmin.engine.select import Pick, pick
+from routeradmin.engine.select import Pick, choose
 from routeradmin.engine.snapshot import Candidate
 from routeradmin.engine.state import CandidateKey, StateView
 from routeradmin.engine.turn_rules import PREVIEWED
-from routeradmin.engine.turn_state import Mood, TurnState
+from routeradmin.engine.turn_state import Mood, TurnState, rest_name
 from routeradmin.engine.turn_steps import Try
 
 
@@ -79,10 +79,9 @@ class Ground:
         prefer: CandidateKey | None = None,
     ) -> Pick | None:
         """The strategy's choice among what this turn may still visit."""
-        skip = set(skip)
         forgive = self._forgiven(view, now)
         while True:
-            found = pick(
+            found = choose(
                 self.at,
                 self._state.request,
                 view,
@@ -93,9 +92,9 @@ class Ground:
                 forgive=forgive,
                 prefer=prefer,
             )
-            if not isinstance(found, Pick) or self._may_visit(found.candidate):
-                return found if isinstance(found, Pick) else None
-            skip.add(found.candidate.key)
+            if found is None or self._may_visit(found.candidate):
+                return found
+            skip = {*skip, found.candidate.key}
 
     def _skipped(self, tried: Iterable[CandidateKey]) -> set[CandidateKey]:
         """Tried, not retriable here, or of a deployment that another place has visited."""
@@ -112,8 +111,9 @@ class Ground:
     def _may_visit(self, candidate: Candidate) -> bool:
         """Bounded targets, and no way from a subscription to other billing."""
         state = self._state
-        subscribed = any(a.auth_kind == AuthKind.SUBSCRIPTION_OAUTH for a in state.attempts)
-        if subscribed and candidate.credential.billing_kind is not BillingKind.SUBSCRIPTION:
+        if candidate.credential.billing_kind is not BillingKind.SUBSCRIPTION and any(
+            attempt.auth_kind == AuthKind.SUBSCRIPTION_OAUTH for attempt in state.attempts
+        ):
             return False
         if self._target(candidate) in state.targets:
             return True
@@ -129,7 +129,7 @@ class Ground:
             return set()
         found = set()
         for candidate in self._candidates():
-            until = rested.get(str(candidate.key))
+            until = rested.get(rest_name(candidate.key))
             if until is None:
                 continue
             state = view.of(candidate)
@@ -194,5 +194,6 @@ class Ground:
         return f"{self.at.route.id}/{candidate.target.id}"
 
     def _place(self, candidate: Candidate) -> str:
-        preview = any(candidate is one for one in self.at.route.preview)
-        return f"{self.at.route.id}/{'preview' if preview else candidate.tier}"
+        route = self.at.route
+        preview = route.preview and any(candidate is one for one in route.preview)
+        return f"{route.id}/{'preview' if preview else candidate.tier}"

@@ -18,7 +18,7 @@ from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import CandidateKey, Settlement, StateView
 from routeradmin.engine.turn_ground import Ground
 from routeradmin.engine.turn_rules import OWN_LIST_ONLY, class_of_refusal, fallback_list
-from routeradmin.engine.turn_state import HaltReason, Mood, TurnState
+from routeradmin.engine.turn_state import HaltReason, Mood, TurnState, rest_name
 from routeradmin.engine.turn_steps import Halt, Step, Wait, after_attempts
 
 MIN_RECOVERY_S = 0.01  # a wait for recovery always moves time on
@@ -49,7 +49,7 @@ class Path:
         """Remember the end of a cooldown that this turn's own outcome set."""
         for change in () if settlement is None else settlement.changes:
             if change.kind in ("cooldown-set", "cooldown-extended") and change.until is not None:
-                self._state.rested[str(key)] = change.until
+                self._state.rested[rest_name(key)] = change.until
 
     def leave_for(self, route_ids: Sequence[str]) -> None:
         """Leave this route; only the given routes are left to try."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.state import CandidateKey
@@ -83,13 +83,29 @@ class Attempt:
         }
 
 
+class Opening(NamedTuple):
+    """A turn with one attempt begun and nothing told yet: most turns never become more.
+
+    ``Turn.reopen`` makes the whole turn of it. ``at`` is when the attempt began, epoch seconds.
+    """
+
+    id: str
+    model: str
+    route_id: str
+    request: SelectRequest
+    key: CandidateKey
+    tier: int
+    lease_id: str
+    at: float
+
+
 @dataclass(slots=True)
 class TurnState:
     """Where the turn stands. Moments are epoch seconds.
 
     ``tried``: keys of this round. ``spent``: keys whose failure here cannot be retried.
-    ``rested``: key text to the end of the cooldown that this turn's own failure set. ``places``:
-    deployment to the route and tier that visited it. ``queue``: preview keys still to come.
+    ``rested``: ``rest_name`` to the end of the cooldown that this turn's own failure set.
+    ``places``: deployment to the route and tier that visited it. ``queue``: preview keys to come.
     """
 
     id: str
@@ -161,6 +177,11 @@ class TurnState:
         for name in ("targets", "routes_entered", "warnings"):
             values[name] = list(values[name])
         return cls(**values)
+
+
+def rest_name(key: CandidateKey) -> str:
+    """The key as one text; ids may hold slashes, never line ends."""
+    return "\n".join(key)
 
 
 _SETS = ("requires", "exclude", "tags")

@@ -1,19 +1,36 @@
-"""The first admin and the first key, made once."""
+"""Before the first request: a migrated database, the first admin and the first key."""
 
 from __future__ import annotations
 
 import secrets
 
 from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from routeradmin.access.models import ApiKey, Role, Scope, User
 from routeradmin.services import keys, publishing
 from routeradmin.services import runtime as runtimes
-from routeradmin.services.changes.commit import Actor, Reported, audit, writing
+from routeradmin.services.changes.commit import Actor, Reported, audit
 from routeradmin.services.changes.keys import create_key
 
 BY = Actor("bootstrap", "environment")
 KEY_NAME = "bootstrap"
+
+
+class NotMigrated(Exception):
+    """The database is older than the program."""
+
+
+def require_migrated() -> None:
+    """Raises NotMigrated."""
+    executor = MigrationExecutor(connection)
+    waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if waiting:
+        raise NotMigrated(
+            f"{len(waiting)} migrations wait: run manage.py migrate first, or start with "
+            "manage.py serve, which does it"
+        )
 
 
 def from_environment() -> None:
@@ -23,7 +40,7 @@ def from_environment() -> None:
     """
     if settings.BOOTSTRAP_ADMIN is not None:
         name, password = settings.BOOTSTRAP_ADMIN
-        with writing():
+        with publishing.writing():
             if not User.objects.filter(username=name).exists():
                 _make_admin(name, password)
     if settings.BOOTSTRAP_KEY:
@@ -36,7 +53,7 @@ def first_admin() -> tuple[str, str] | None:
     None when somebody is there, or the environment says who is.
     """
     from_environment()
-    with writing():
+    with publishing.writing():
         if User.objects.exists():
             return None
         password = secrets.token_urlsafe(12)

@@ -22,12 +22,16 @@ DATABASE = "database"  # the word in ``Runtime.degraded``
 
 async def flush(runtime: Runtime) -> None:
     """Write what waits on the writer's own thread; the event loop never waits for the disk."""
-    await asyncio.get_running_loop().run_in_executor(runtime.writer, write, runtime)
+    if not (runtime.journal.waiting or runtime.journal.is_state_dirty):
+        return
+    loop = asyncio.get_running_loop()
+    # A long-lived thread has no request whose end would drop a broken connection.
+    await loop.run_in_executor(runtime.writer, close_old_connections)
+    await loop.run_in_executor(runtime.writer, write, runtime)
 
 
 def write(runtime: Runtime) -> None:
     """One batch, whole or not at all. Raises DatabaseError; the batch then waits for the next."""
-    close_old_connections()
     journal = runtime.journal
     is_dirty, journal.is_state_dirty = journal.is_state_dirty, False
     batch = journal.take()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -67,7 +68,11 @@ class KeyRing:
     def load(self) -> None:
         self._loaded = _mark()
         rows = ApiKey.objects.filter(revoked_at__isnull=True)
-        self._by_hash = {row.hash: key_of(row) for row in rows}
+        self.hold({row.hash: key_of(row) for row in rows})
+
+    def hold(self, by_hash: Mapping[str, Key]) -> None:
+        """Replace all keys at once; they are found by their token's hash."""
+        self._by_hash = dict(by_hash)
 
     def catch_up(self) -> None:
         """Load what another process changed; one query when nothing did."""

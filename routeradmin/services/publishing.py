@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from routeradmin.catalog import rows
 from routeradmin.catalog.canonical import digest
@@ -21,6 +23,8 @@ from routeradmin.services.secrets import Opened
 
 if TYPE_CHECKING:
     from routeradmin.services.runtime import Runtime
+
+WRITERS_LOCK = 0x726F7574  # PostgreSQL's advisory lock that serialises writers of all processes
 
 log = logging.getLogger(__name__)
 
@@ -53,12 +57,25 @@ def refresh_secrets(runtime: Runtime) -> None:
     """Serve the outside secrets as they are now. The revision stays: the catalog did not change."""
     with runtime.publishing:
         current = runtime.current
-        with transaction.atomic():
+        with writing():
             opened = secrets.open_all(
                 current.document, runtime.sealer, runtime.references, moment(runtime)
             )
         snapshot = compiled(runtime, current.document, current.revision, opened)
         put_in_force(runtime, snapshot, current.document, opened)
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """A transaction that no other writer of any process is inside at the same time.
+
+    SQLite: IMMEDIATE transactions (settings) take the write lock at their start.
+    """
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
+        yield
 
 
 def latest_number() -> int:
@@ -67,7 +84,7 @@ def latest_number() -> int:
 
 
 def _serve_stored(runtime: Runtime) -> None:
-    with transaction.atomic():
+    with writing():
         number = latest_number()
         document = rows.load()
         opened = secrets.open_all(document, runtime.sealer, runtime.references, moment(runtime))

@@ -27,7 +27,9 @@ from routeradmin.services.messages import Release, Renew, Report
 from routeradmin.services.refusals import TurnNotFound
 from routeradmin.services.runtime import Runtime
 
+# For a turn that is gone: its hour is over, or its route or candidate left the catalog.
 STOP = {"action": "stop", "wait_ms": 0, "halt": "exhausted"}
+DONE = {"action": "done", "wait_ms": 0, "halt": "succeeded"}
 
 
 class LeaseExpired(LeaseFenced):
@@ -54,6 +56,7 @@ async def report(
     policy = policy_of(runtime, lease)
     outcome = outcome_of(runtime, message, policy, now)
     settlement = await runtime.store.settle(lease_id, outcome, policy, now, message.generation)
+    runtime.limits.end(lease_id, tokens_of(outcome))
     if settlement.state is ReportState.REPEATED and settlement.answer is not None:
         return given(settlement.answer)
     answer = {
@@ -65,6 +68,13 @@ async def report(
         answer["expired"] = True
     await runtime.store.keep_answer(lease_id, answer, now)
     return given(answer)
+
+
+def tokens_of(outcome: Outcome) -> int | None:
+    """What the attempt used, for the key's limits; None where nobody said."""
+    if outcome.input_tokens is not None or outcome.output_tokens is not None:
+        return (outcome.input_tokens or 0) + (outcome.output_tokens or 0)
+    return 0 if outcome.failure is not None and not outcome.visible_output else None
 
 
 def given(answer: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +105,7 @@ def outcome_of(runtime: Runtime, message: Report, policy: Policy, now: float) ->
         dispatch=Dispatch(message.dispatch) if message.dispatch else None,
         retry_after=message.retry_after,
         visible_output=message.visible_output,
-        message=runtime.secrets.redactor.text(message.message or ""),
+        message=runtime.redact(message.message or ""),
         latency_ms=message.latency_ms,
         ttft_ms=message.ttft_ms,
         input_tokens=message.input_tokens,
@@ -119,7 +129,9 @@ async def go_on(
     try:
         turn = await turns.load(runtime, lease.turn_id or "", key, now)
     except (TurnNotFound, ModelNotFound):
-        return STOP if outcome.failure is not None else {**STOP, "action": "done", "halt": None}
+        return STOP if outcome.failure is not None else DONE
+    if not turn.state.attempts:  # its candidate left the catalog meanwhile
+        return STOP if outcome.failure is not None else DONE
     was_over = turn.state.halt is not None
     turn.tell(outcome, now, attempt=turns.number_of(turn, lease), settlement=settlement)
     step = turn.next(runtime.store, now, runtime.rng)
@@ -146,6 +158,7 @@ async def renew(runtime: Runtime, lease_id: str, message: Renew, key: Key) -> di
     now = runtime.clock()
     await owned(runtime, lease_id, key)
     lease = await runtime.store.renew(lease_id, message.lease_ttl_s, now, message.generation)
+    runtime.limits.renew(lease.id, lease.expires_at)
     return {
         "lease_id": lease.id,
         "generation": lease.generation,
@@ -157,4 +170,5 @@ async def release(runtime: Runtime, lease_id: str, message: Release, key: Key) -
     """Raises LeaseNotFound, LeaseFenced."""
     await owned(runtime, lease_id, key)
     released = await runtime.store.release(lease_id, runtime.clock(), message.generation)
+    runtime.limits.end(lease_id, 0)
     return {"released": released}

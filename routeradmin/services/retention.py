@@ -37,6 +37,7 @@ UNUSED_SECRETS_DAYS = 30
 async def retain(runtime: Runtime) -> None:
     """Delete what is too old, in steps, so that the journal's own writes get in between."""
     loop = asyncio.get_running_loop()
+    await loop.run_in_executor(runtime.writer, close_old_connections)
     steps = delete_old(publishing.moment(runtime))
     while await loop.run_in_executor(runtime.writer, next, steps, None) is not None:
         pass
@@ -46,7 +47,6 @@ def delete_old(
     now: datetime, turns: Keeping = TURNS, events: Keeping = EVENTS
 ) -> Iterator[tuple[str, int]]:
     """One statement per step; tells what it deleted: (kind, rows)."""
-    close_old_connections()
     for pks in _old(Turn, "started_at", now, turns):
         attempts = Attempt.objects.filter(turn_id__in=pks)
         attempts._raw_delete(attempts.db)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import secrets as chance
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any, cast
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from routeradmin.adapters.addresses import Policy as AddressPolicy
 from routeradmin.adapters.clock import SteadyClock
@@ -34,6 +35,8 @@ from routeradmin.services.keys import KeyRing
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
 
+log = logging.getLogger(__name__)
+
 
 def _one_thread() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
@@ -42,9 +45,9 @@ def _one_thread() -> ThreadPoolExecutor:
 @dataclass(eq=False)
 class Runtime:
     """``clock`` reads epoch seconds and never steps. ``degraded`` holds one word per thing that
-    is amiss (``database``, ``store``); ``accepting`` is readiness. ``kept`` is the durable state
-    as it was last written; ``writer`` the thread that writes. ``selectors`` are the registered
-    custom strategies by name."""
+    is amiss (``database``, ``store``); ``accepting`` is readiness; ``is_demo``: this process plays
+    simulated providers. ``kept`` is the durable state as it was last written; ``writer`` the
+    thread that writes. ``selectors`` are the registered custom strategies by name."""
 
     clock: Callable[[], float]
     rng: random.Random
@@ -62,6 +65,7 @@ class Runtime:
     jobs: dict[str, JobStanding] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
     accepting: bool = False
+    is_demo: bool = False
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
     process_id: str = field(default_factory=lambda: chance.token_hex(4))
@@ -140,7 +144,10 @@ async def stop() -> None:
     if runtime is None:
         return
     runtime.accepting = False
-    await journal_writing.flush(runtime)
+    try:
+        await journal_writing.flush(runtime)
+    except DatabaseError as problem:
+        log.error("%d records could not be written any more: %s", runtime.journal.waiting, problem)
     runtime.writer.submit(connections.close_all).result()
     runtime.writer.shutdown()
     await runtime.upstream.close()

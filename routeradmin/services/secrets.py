@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.conf import settings
+from django.db.models import Max
 
 from routeradmin.adapters.redaction import Redactor
 from routeradmin.adapters.references import References, is_reference
@@ -27,7 +28,7 @@ NOT_GIVEN = "no secret is stored under this name yet: replace the credential's s
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Secrets by credential id, how often each changed, and why some have none.
+    """Secrets by credential id, which value each has, and why some have none.
 
     ``outside``: the fingerprint behind every ``env:`` and ``file:`` reference, empty for none.
     """
@@ -46,7 +47,10 @@ class SecretBook:
         self.redactor = Redactor(())
 
     def get(self, credential: Credential) -> Secret | None:
-        return self._opened.secrets.get(credential.id)
+        return self.by_id(credential.id)
+
+    def by_id(self, credential_id: str) -> Secret | None:
+        return self._opened.secrets.get(credential_id)
 
     def __contains__(self, credential_id: object) -> bool:
         return credential_id in self._opened.secrets
@@ -73,7 +77,7 @@ class SecretBook:
 
 
 def open_all(document: Document, sealer: Sealer, references: References, now: datetime) -> Opened:
-    """Open what the document's accounts name. Outside secrets that changed are counted in rows.
+    """Open what the document's accounts name. Outside secrets that changed are noted in rows.
 
     Runs inside the publishing transaction. A secret that cannot be had is missing, not an error.
     """
@@ -138,12 +142,15 @@ def _outside(row: SecretRow, references: References, now: datetime) -> Secret | 
 
 
 def note_value(row: SecretRow, secret: Secret, now: datetime) -> bool:
-    """Count a new value of the row's secret; False when it is the one it had."""
+    """Number a new value of the row's secret; False when it is the one it had."""
     mark = fingerprint_of(secret)
     if row.fingerprint == mark:
         return False
     row.fingerprint = mark
-    row.secret_version += 1
+    # Numbered across all secrets, so that a credential whose reference moves to another secret
+    # is seen to have another one, too.
+    latest = SecretRow.objects.aggregate(latest=Max("secret_version"))["latest"]
+    row.secret_version = (latest or 0) + 1
     row.version += 1
     row.changed_at = row.updated_at = now
     row.save()

@@ -5,57 +5,111 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from routeradmin.engine.describe import utc_text
 from routeradmin.engine.explain import explain_route
-from routeradmin.engine.objects import AuthKind, Credential
 from routeradmin.engine.refusal import refuse
+from routeradmin.engine.request import SelectRequest
+from routeradmin.engine.resolve import Resolved
+from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
+from routeradmin.engine.turn_state import HaltReason, Opening
 from routeradmin.services import turns
 from routeradmin.services.asking import request_of, resolve_allowed
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
-from routeradmin.services.refusals import Refused, TurnHalted, TurnWaiting
+from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, TurnWaiting
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.selected import Selected
 
 
-async def select(
-    runtime: Runtime, message: Select, key: Key, request_id: str = ""
-) -> dict[str, Any]:
-    """The answer of ``POST /api/v1/select``.
+async def select(runtime: Runtime, message: Select, key: Key, request_id: str = "") -> Selected:
+    """The lease, and what its answer shows.
 
-    Raises ModelNotFound, RouteNotAllowed, Refused; with a turn also TurnNotFound, TurnMismatch,
-    TurnHalted, TurnWaiting, TurnBusy.
+    Raises ModelNotFound, RouteNotAllowed, Refused, LimitRefused; with a turn also TurnNotFound,
+    TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
     """
     now = runtime.clock()
     runtime.store.expire(now)
-    if message.turn is None:
-        request = request_of(message, key)
-        turn = Turn.start(turns.new_id(), resolve_allowed(runtime, request, key, now), request, now)
-    else:
+    if message.turn is not None:
         turn = await turns.load_for(runtime, message, key, now)
-    before = Random()
-    if message.explain:
-        before.setstate(runtime.rng.getstate())
+    else:
+        request = request_of(message, key)
+        resolved = resolve_allowed(runtime, request, key, now)
+        if not message.explain:
+            selected = await first(runtime, message, request, resolved, key, now)
+            if selected is not None:
+                return selected
+        turn = Turn.start(turns.new_id(), resolved, request, now)
+    draws = runtime.rng.getstate() if message.explain else None
     step, lease = await take(runtime, turn, key, request_id)
-    explanation = explained(runtime, turn, step, before) if message.explain else None
-    return answer(runtime, message, turn, step, lease, explanation)
+    explanation = None if draws is None else explained(runtime, turn, step, draws)
+    attempt = len(turn.state.attempts)
+    return Selected(
+        runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
+    )
+
+
+async def first(
+    runtime: Runtime,
+    message: Select,
+    request: SelectRequest,
+    resolved: Resolved,
+    key: Key,
+    now: float,
+) -> Selected | None:
+    """The first attempt where nothing stands in its way, which is nearly always: the same choice
+    that a turn would make, with the turn itself left to be made when it is needed.
+
+    None: something does; the turn has the rules for it.
+    """
+    if runtime.limits.refusal(key, request.estimate, now) is not None:
+        return None
+    found = pick(resolved, request, runtime.store, now, runtime.rng)
+    if not isinstance(found, Pick) or found.least_bad:
+        return None
+    candidate, route = found.candidate, resolved.route
+    grant = Grant(
+        candidate,
+        key.uid,
+        request.lease_ttl_s,
+        request.estimate,
+        route.id,
+        route.policy.id,
+        None,
+        found.cursor,
+    )
+    lease = await runtime.store.reserve(grant, now)
+    if lease is None:
+        return None
+    opening = Opening(
+        lease.id, request.model, route.id, request, candidate.key, found.tier, lease.id, now
+    )
+    await runtime.store.save_turn(opening, now)
+    charge(runtime, key, lease)
+    return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
 async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple[Try, Lease]:
     """Go on with the turn until a slot is taken. Waits only where the route says to.
 
-    Raises Refused, TurnHalted, TurnWaiting.
+    Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
     while True:
         now = runtime.clock()
-        step = turn.next(runtime.store, now, runtime.rng)
+        limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
+        step = turn.next(runtime.store, now, runtime.rng, admit=lambda _: limit is None)  # noqa: B023
+        if isinstance(step, Halt) and step.halt is HaltReason.LIMIT_REFUSED and limit is not None:
+            if turn.state.attempts:
+                await turns.save(runtime, turn, now)
+                turns.record(runtime, turn, request_id=request_id)
+            raise LimitRefused(limit.message, limit.retry_after_s)
         if isinstance(step, Try):
             lease = await reserve(runtime, turn, step, key, now)
             if lease is None:
                 turn.lost(step.candidate.key)
                 continue
             turn.begin(step, now, lease.id)
+            charge(runtime, key, lease)
             await turns.save(runtime, turn, now)
             return step, lease
         if isinstance(step, Halt):
@@ -82,6 +136,13 @@ async def reserve(runtime: Runtime, turn: Turn, step: Try, key: Key, now: float)
     return await runtime.store.reserve(grant, now)
 
 
+def charge(runtime: Runtime, key: Key, lease: Lease) -> None:
+    """Hold on the key what the attempt may use, until its lease is over."""
+    held = runtime.limits.charge(key, lease.held_tokens, lease.granted_at)
+    if held is not None:
+        runtime.limits.keep(lease.id, held, lease.expires_at)
+
+
 async def wait(runtime: Runtime, step: Wait, now: float) -> None:
     """Sit out a wait for recovery; the caller's request stays open meanwhile."""
     await runtime.sleep(max(0.0, step.until - now))
@@ -98,64 +159,15 @@ async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: 
     raise TurnHalted(halt.halt.value if halt.halt else "exhausted")
 
 
-def explained(runtime: Runtime, turn: Turn, step: Try, draws: Random) -> dict[str, Any]:
+def explained(runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...]) -> dict[str, Any]:
     """The explanation of what was chosen; a turn may have left its first choices behind."""
-    now = runtime.clock()
-    found = explain_route(step.resolved, turn.state.request, runtime.store, now, draws).as_json()
+    rng = Random()
+    rng.setstate(draws)
+    request, now = turn.state.request, runtime.clock()
+    found = explain_route(step.resolved, request, runtime.store, now, rng).as_json()
     candidate = step.candidate
     return {
         **found,
         "selected_target_id": candidate.target.id,
         "selected_credential_id": candidate.credential.id,
-    }
-
-
-def answer(
-    runtime: Runtime,
-    message: Select,
-    turn: Turn,
-    step: Try,
-    lease: Lease,
-    explanation: dict[str, Any] | None,
-) -> dict[str, Any]:
-    candidate, resolved = step.candidate, step.resolved
-    deployment, credential = candidate.deployment, candidate.credential
-    return {
-        "lease_id": lease.id,
-        "generation": lease.generation,
-        "expires_at": utc_text(lease.expires_at),
-        "turn": turn.state.id,
-        "attempt": len(turn.state.attempts),
-        "route": resolved.route.id,
-        "deployment": deployment.id,
-        "credential": credential.id,
-        "provider": deployment.provider.id,
-        "model": candidate.upstream_name,
-        "protocol": protocol_for(message, deployment.protocol, deployment.protocols),
-        "base_url": deployment.endpoint.base_url,
-        "auth": auth(runtime, credential, message.secret),
-        "strategy": resolved.route.strategy,
-        "revision": resolved.snapshot.revision,
-        "config_digest": resolved.snapshot.config_digest,
-        "explanation": explanation,
-    }
-
-
-def protocol_for(message: Select, declared: str, spoken: tuple[str, ...]) -> str:
-    """The protocol to speak: the one the caller names if the deployment speaks it."""
-    return message.api if message.api is not None and message.api in spoken else declared
-
-
-def auth(runtime: Runtime, credential: Credential, with_secret: bool) -> dict[str, Any]:
-    kind = credential.auth_kind
-    header = None
-    if kind is AuthKind.API_KEY:
-        header = credential.api_key_header
-    elif kind is not AuthKind.ANONYMOUS:
-        header = "authorization"
-    secret = runtime.secrets.get(credential) if with_secret else None
-    return {
-        "kind": kind.value,
-        "header": header,
-        "secret": secret.reveal() if secret is not None else None,
     }

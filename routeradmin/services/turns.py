@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from routeradmin.engine.describe import utc_text
-from routeradmin.engine.resolve import Resolved
 from routeradmin.engine.state import (
     Dispatch,
     FailureClass,
@@ -20,6 +19,7 @@ from routeradmin.engine.state import (
     ReportState,
 )
 from routeradmin.engine.turn import Turn
+from routeradmin.engine.turn_state import Opening
 from routeradmin.services.asking import request_of
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
@@ -44,6 +44,8 @@ async def load(runtime: Runtime, turn_id: str, key: Key, now: float) -> Turn:
     state = await runtime.store.load_turn(turn_id, now)
     if state is None or state.request.key_id != key.uid:
         raise TurnNotFound(f"There is no turn {turn_id!r}; turns are kept one hour.")
+    if isinstance(state, Opening):
+        return Turn.reopen(state, runtime.current.snapshot)
     return Turn.resume(state, runtime.current.snapshot)
 
 
@@ -82,10 +84,6 @@ async def _close_last(runtime: Runtime, turn: Turn, now: float) -> None:
     unused = phase is ReportState.RELEASED
     replay = turn.policy.turn.replay_unanswered
     turn.tell(_NOT_USED if unused else replace(_RAN_OUT, retriable=replay), now)
-
-
-def start(resolved: Resolved, message: Select, key: Key, now: float) -> Turn:
-    return Turn.start(new_id(), resolved, request_of(message, key), now)
 
 
 def number_of(turn: Turn, lease: Lease) -> int | None:

@@ -124,3 +124,15 @@
     });
   });
 })();
+
+// The one page that shows a new key offers to copy it, where the browser allows that.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    if (!navigator.clipboard) return;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.querySelector(button.dataset.copy).textContent);
+      button.textContent = "Copied";
+    });
+  }
+});

@@ -14,12 +14,17 @@ window.routeradminTime = (() => {
     if (offsetMs === null || seen > offsetMs || offsetMs - seen > 30000) offsetMs = seen;
   }
 
+  function span(s) {
+    if (s < 60) return `${s} s`;
+    if (s < 3600) return `${Math.floor(s / 60)} min`;
+    if (s < 172800) return `${Math.floor(s / 3600)} h`;
+    return `${Math.floor(s / 86400)} days`;
+  }
+
+  // A clock that is a second ahead must not make a moment ago the future.
   function relative(seconds) {
-    const s = Math.max(0, Math.round(seconds));
-    if (s < 60) return `${s} s ago`;
-    if (s < 3600) return `${Math.floor(s / 60)} min ago`;
-    if (s < 172800) return `${Math.floor(s / 3600)} h ago`;
-    return `${Math.floor(s / 86400)} days ago`;
+    const s = Math.round(seconds);
+    return s < -1 ? `in ${span(-s)}` : `${span(Math.max(0, s))} ago`;
   }
 
   function clock(seconds) {

@@ -1,7 +1,8 @@
-"""One gateway for a module's tests, emptied between them: starting a server takes time."""
+"""The decision API's desk (no server, no database), and one gateway for a module's tests."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -9,12 +10,25 @@ import pytest
 from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
-from tests.conftest import START
+from routeradmin.services.runtime import Runtime
+from tests.conftest import START, FakeClock
+from tests.dataplane.desk import Desk
 from tests.dataplane.serving import Gateway, gateway
+
+
+@pytest.fixture
+def desk(bare_runtime: Runtime, clock: FakeClock) -> Iterator[Desk]:
+    async def sleep(seconds: float) -> None:  # time passes at once
+        clock.advance(seconds)
+
+    bare_runtime.sleep = sleep
+    with asyncio.Runner() as runner:
+        yield Desk(bare_runtime, runner)
 
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Gateway]:
+    """Kept for a whole module: starting a server takes time."""
     with gateway() as held:
         yield held
 

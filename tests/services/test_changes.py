@@ -273,6 +273,8 @@ def test_an_action_makes_a_revision_and_an_event_once(runtime: Runtime) -> None:
         "user:ada",
         "maintenance",
     )
+    with pytest.raises(Invalid):
+        changes.drain("acme-second", ADA, limit_s=1e300)
     changes.disable("acme-second", ADA)
     assert changes.disable("acme-second", ADA).changed is False
     assert changes.enable("acme-second", ADA).values["drain_until"] is None
@@ -303,6 +305,9 @@ def test_defaults_are_changed_with_their_own_version(runtime: Runtime) -> None:
     assert runtime.current.snapshot.defaults.strategy == "fill_first"
     with pytest.raises(changes.Stale):
         changes.update_defaults({"strategy": None}, ADA, if_match=1)
+    with pytest.raises(Invalid) as refused:
+        changes.update_defaults({"strategy": "best"}, ADA, if_match=2)
+    assert [one.pointer for one in refused.value.problems] == ["/strategy"]
 
 
 def test_no_row_of_the_journal_or_the_revisions_holds_a_secret(runtime: Runtime) -> None:
@@ -318,3 +323,47 @@ def test_no_row_of_the_journal_or_the_revisions_holds_a_secret(runtime: Runtime)
         *SecretRow.objects.values(),
     ]
     assert "SENTINEL" not in json.dumps(rows, default=str)
+
+
+def test_an_alias_is_made_pointed_elsewhere_and_not_renamed(runtime: Runtime) -> None:
+    given(runtime)
+    changes.create("aliases", {"name": "plauder", "target": "talk"}, ADA)
+    assert runtime.current.snapshot.names["plauder"] == "chat"
+    saved = changes.update("aliases", "plauder", {"target": "chat"}, ADA, if_match=1)
+    assert (saved.version, saved.values["target"]) == (2, "chat")
+    with pytest.raises(Invalid):
+        changes.update("aliases", "plauder", {"name": "other"}, ADA, if_match=2)
+    with pytest.raises(Invalid, match="plauder"):
+        changes.update("aliases", "plauder", {"target": "plauder"}, ADA, if_match=2)
+
+
+def test_a_policy_keeps_the_fields_a_patch_does_not_name(runtime: Runtime) -> None:
+    given(runtime)
+    patch = {"retry": {"max_attempts": 3}, "fallback": {"context_window": None}}
+    saved = changes.update("policies", "careful", patch, ADA, if_match=1)
+    assert saved.values["retry"]["max_attempts"] == 3
+    assert saved.values["retry"]["jitter"] == 0.5
+    assert saved.values["fallback"]["context_window"] is None
+    assert saved.values["fallback"]["general"] == ["any"]
+    assert saved.values["classify"][0]["class"] == "transient"
+
+
+@pytest.mark.parametrize("noun", changes.EDITABLE)
+def test_every_kind_is_read_as_it_was_written(runtime: Runtime, noun: str) -> None:
+    """What the API shows can be sent back: nothing changes."""
+    given(runtime)
+    kind = changes.NOUNS[noun]
+    for entry in getattr(runtime.current.document, kind):
+        id = entry.name if noun == "aliases" else entry.id
+        values = changes.values_of(runtime.current.document, noun, id)
+        saved = changes.update(noun, id, values, ADA, if_match=1)
+        assert (saved.changed, saved.values) == (False, values)
+
+
+def test_an_import_based_on_an_older_revision_is_refused(runtime: Runtime) -> None:
+    given(runtime)
+    document = make.document(make.catalog())
+    assert changes.replace_document(document, ADA, if_match=1).revision == 2
+    with pytest.raises(changes.Stale) as refused:
+        changes.replace_document(document, ADA, mode="replace", if_match=1)
+    assert refused.value.version == 2

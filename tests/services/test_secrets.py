@@ -200,3 +200,22 @@ def test_a_secret_nobody_names_any_more_is_noted_and_found_again_by_a_rollback(
     changes.rollback(2, ADA)
     assert SecretRow.objects.get().unused_since is None
     assert revealed(runtime) == FIRST
+
+
+def test_a_new_credential_does_not_overwrite_the_secret_of_another(runtime: Runtime) -> None:
+    given(runtime)
+    changes.replace_secret("acme-key", FIRST, ADA)
+    body = make.account("other", secret_reference_id="acme-key-secret", secret=SECOND)
+    with pytest.raises(Invalid, match="acme-key-secret"):
+        changes.create("credentials", body, ADA)
+    assert revealed(runtime) == FIRST
+
+
+def test_a_reference_that_moves_to_another_secret_counts_as_a_new_one(runtime: Runtime) -> None:
+    given(runtime)
+    changes.replace_secret("acme-key", FIRST, ADA)
+    changes.create("credentials", make.account("other", secret=SECOND), ADA)
+    patch = {"secret_reference_id": "other-secret"}
+    changes.update("credentials", "acme-key", patch, ADA, if_match="*")
+    assert revealed(runtime) == SECOND
+    assert runtime.current.snapshot.deployments["acme-large"].credentials[0].secret_version == 2

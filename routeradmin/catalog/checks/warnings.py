@@ -10,6 +10,7 @@ from routeradmin.catalog.checks.scope import Scope, warning
 from routeradmin.catalog.document import Account, Route, ServingModel
 from routeradmin.catalog.problems import Problem
 
+MAX_CYCLES = 50  # per kind of list
 IsSet = Callable[[str], bool]
 
 
@@ -19,11 +20,11 @@ def fallback_cycles(scope: Scope) -> Iterator[Problem]:
         links = {route.id: _list(scope, route, kind) for route in scope.document.routes}
         told: set[frozenset[str]] = set()
         for index, route in enumerate(scope.document.routes):
-            loop = _cycle(route.id, links)
-            if loop and frozenset(loop) not in told:
-                told.add(frozenset(loop))
-                path = " -> ".join([*loop, loop[0]])
-                yield warning("routes", index, detail=f"{kind} fallback leads back: {path}")
+            for loop in _cycles(route.id, links):
+                if frozenset(loop) not in told and len(told) < MAX_CYCLES:
+                    told.add(frozenset(loop))
+                    path = " -> ".join([*loop, loop[0]])
+                    yield warning("routes", index, detail=f"{kind} fallback leads back: {path}")
 
 
 def _list(scope: Scope, route: Route, kind: str) -> tuple[str, ...]:
@@ -32,21 +33,22 @@ def _list(scope: Scope, route: Route, kind: str) -> tuple[str, ...]:
     return tuple(id for id in listed or () if id != route.id and id in scope.routes)
 
 
-def _cycle(start: str, links: dict[str, tuple[str, ...]]) -> list[str]:
-    """The shortest path from a route back to itself, empty where there is none."""
-    before: dict[str, str] = {}
-    queue = [start]
-    for current in queue:
-        for following in links[current]:
-            if following == start:
+def _cycles(start: str, links: dict[str, tuple[str, ...]]) -> Iterator[list[str]]:
+    """For each route a list names, the shortest way back from it."""
+    for first in links[start]:
+        before: dict[str, str] = {first: start}
+        queue = [first]
+        for current in queue:
+            if start in links[current]:
                 path = [current]
                 while path[-1] != start:
                     path.append(before[path[-1]])
-                return path[::-1]
-            if following not in before:
-                before[following] = current
-                queue.append(following)
-    return []
+                yield path[::-1]
+                break
+            for following in links[current]:
+                if following not in before:
+                    before[following] = current
+                    queue.append(following)
 
 
 def idle_routes(scope: Scope) -> Iterator[Problem]:

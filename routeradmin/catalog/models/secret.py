@@ -19,9 +19,9 @@ class Secret(Versioned):
     """One reference of the catalog: a stored secret's name, ``env:NAME`` or ``file:/path``.
 
     ``ciphertext`` is a Fernet token, empty while a stored secret was not given yet and always
-    for outside ones. ``secret_version`` counts the values it has had; ``fingerprint`` tells two
-    values apart without telling either. ``unused_since``: no credential names it any more; it is
-    kept for a while so that a rollback finds it.
+    for outside ones. ``secret_version`` numbers its value, no two values alike;
+    ``fingerprint`` tells two values apart without telling either. ``unused_since``: no
+    credential names it any more; it is kept for a while so that a rollback finds it.
     """
 
     reference = models.CharField(max_length=256, unique=True)

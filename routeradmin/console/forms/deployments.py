@@ -114,3 +114,10 @@ class DeploymentDraft(Draft):
         if not values.get("probe__mode"):
             values.update({name: None for name in values if name.startswith("probe__")})
         return values
+
+    def patch(self) -> dict[str, Any]:
+        """A probe that is taken back to the endpoint's is no table of empty fields."""
+        patch = super().patch()
+        if "probe" in patch and not self.cleaned_data.get("probe__mode"):
+            patch["probe"] = None
+        return patch

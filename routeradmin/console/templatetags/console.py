@@ -56,6 +56,17 @@ def meter(used: float, limit: float | None) -> SafeString | str:
     )
 
 
+@register.simple_tag
+def share_bar(share: float) -> SafeString:
+    """A bar of a part of the whole, 0 to 1; the percentage beside it says the same in text."""
+    return format_html(
+        '<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="track" width="100" height="4"/>'
+        '<rect class="fill" width="{}" height="4"/></svg>',
+        round(100 * share, 1),
+    )
+
+
 @register.filter
 def count(value: float | None) -> str:
     """1234567 as 1.23M; a missing figure as a dash."""

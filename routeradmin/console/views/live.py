@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from routeradmin.console import board
 from routeradmin.console.htmx import varied, wants_fragment
+from routeradmin.engine.state import CandidateKey
 from routeradmin.journal.models import Event
 from routeradmin.services import live, runtime
 
@@ -22,13 +24,38 @@ FIGURE_STATES = (
 CHANGES_SHOWN = 8
 
 
+class Told(NamedTuple):
+    """A recorded event with the names that a fresh change has, for their one template."""
+
+    kind: str
+    key: str
+    at: datetime
+    set_by: str
+    cls: str
+    status: int | None
+
+    @classmethod
+    def of(cls, event: Event) -> Told:
+        key = CandidateKey(event.deployment, event.credential, event.matched)
+        return cls(
+            event.kind,
+            str(key) if event.credential else event.deployment,
+            event.at,
+            event.set_by,
+            event.failure_class,
+            event.status,
+        )
+
+
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
     """The page; htmx and the page's script get the board alone."""
     context = _board(board.Filter.from_query(request.GET.dict()))
     if wants_fragment(request):
         return varied(render(request, "console/live/_board.html", context))
-    context["changes"] = Event.objects.exclude(deployment="")[:CHANGES_SHOWN]
+    context["changes"] = [
+        Told.of(event) for event in Event.objects.exclude(deployment="")[:CHANGES_SHOWN]
+    ]
     return varied(render(request, "console/live/page.html", context))
 
 
@@ -38,6 +65,7 @@ def _board(wanted: board.Filter) -> dict[str, Any]:
     rows = state["candidates"]
     return {
         "state": state,
+        "process": current.process_id,
         "wanted": wanted,
         "groups": board.groups(snapshot, rows, wanted),
         "sums": board.summary(rows),

@@ -6,13 +6,10 @@ on the way leaves rows, revision and snapshot as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-
-from django.db import connection, transaction
 
 from routeradmin.adapters.addresses import check_url
 from routeradmin.catalog import canonical, rows, validate
@@ -24,8 +21,6 @@ from routeradmin.journal.models import AuditEntry, Event
 from routeradmin.services import publishing, secrets
 from routeradmin.services import runtime as runtimes
 from routeradmin.services.runtime import Runtime
-
-WRITERS_LOCK = 0x726F7574  # PostgreSQL's advisory lock that serialises writers of all processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +43,16 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """How a write came out. ``changed`` False: nothing differed, no revision was made."""
+    """How a write came out. ``changed`` False: nothing differed, no revision was made.
+
+    ``version`` is that of the object the write was ``about``, None when it is gone.
+    """
 
     revision: int
     changed: bool
     document: Document
     warnings: tuple[Problem, ...] = ()
+    version: int | None = None
 
 
 @dataclass(slots=True)
@@ -69,40 +68,34 @@ class Draft:
     events: list[Event] = field(default_factory=list)
 
 
-def commit(edit: Callable[[Draft], None], by: Actor, reason: str = "") -> Commit:
+def commit(
+    edit: Callable[[Draft], None],
+    by: Actor,
+    reason: str = "",
+    about: tuple[str, str] | None = None,
+) -> Commit:
     """Run ``edit``, which sets ``draft.after`` and reports; then check, save and publish it.
 
-    Raises Invalid with every problem, and what ``edit`` raises.
+    ``about``: the document's kind and key of the one object it is about. Raises Invalid with
+    every problem, and what ``edit`` raises.
     """
     runtime = runtimes.get()
     with runtime.publishing:
-        with writing():
+        with publishing.writing():
             before = _current_document(runtime)
             draft = Draft(runtime, publishing.moment(runtime), before, before)
             edit(draft)
             warnings = checked(before, draft.after)
             delta = rows.store(before, draft.after, draft.now)
+            version = rows.version_of(*about) if about else None
             if not delta and not draft.touched_secrets:
-                return Commit(publishing.latest_number(), False, before, warnings)
+                return Commit(publishing.latest_number(), False, before, warnings, version)
             number = publishing.latest_number() + 1
             opened = secrets.open_all(draft.after, runtime.sealer, runtime.references, draft.now)
             _record(draft, number, by, reason, delta)
             snapshot = publishing.compiled(runtime, draft.after, number, opened)
         publishing.put_in_force(runtime, snapshot, draft.after, opened)
-    return Commit(number, True, draft.after, warnings)
-
-
-@contextmanager
-def writing() -> Iterator[None]:
-    """A transaction that no other writer of any process is inside at the same time.
-
-    SQLite: IMMEDIATE transactions (settings) take the write lock at their start.
-    """
-    with transaction.atomic():
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
-        yield
+    return Commit(number, True, draft.after, warnings, version)
 
 
 def _current_document(runtime: Runtime) -> Document:

@@ -13,6 +13,7 @@ from routeradmin.catalog.document import KINDS, Document
 from routeradmin.catalog.files.reading import from_values
 from routeradmin.catalog.models import Revision
 from routeradmin.catalog.problems import Problem
+from routeradmin.services import publishing
 from routeradmin.services import runtime as runtimes
 from routeradmin.services.changes import reports
 from routeradmin.services.changes.commit import Actor, Draft, checked, commit
@@ -57,7 +58,7 @@ def replace_document(
     compared: list[Diff] = []
 
     def edit(draft: Draft) -> None:
-        _require_revision(draft, if_match)
+        _require_revision(if_match)
         draft.after = _applied(draft.before, document, mode)
         compared.append(diff(draft.before, draft.after))
         draft.reports.append(reports.of_documents("import", mode, draft.before, draft.after))
@@ -93,8 +94,8 @@ def revision_document(row: Revision) -> Document:
     return from_values(json.loads(row.document))
 
 
-def _require_revision(draft: Draft, if_match: int | str) -> None:
-    current = draft.runtime.current.revision
+def _require_revision(if_match: int | str) -> None:
+    current = publishing.latest_number()
     if if_match not in ("*", current):
         raise Stale("catalog", f"r{current}", current, {"revision": current})
 

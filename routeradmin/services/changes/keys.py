@@ -11,7 +11,7 @@ from routeradmin.access.models import ApiKey, Scope
 from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.services import keys, publishing
 from routeradmin.services import runtime as runtimes
-from routeradmin.services.changes.commit import Actor, Reported, audit, writing
+from routeradmin.services.changes.commit import Actor, Reported, audit
 from routeradmin.services.changes.errors import AlreadyExists, NotFound, Stale
 
 LIMITS = ("rpm_limit", "tpm_limit", "max_parallel_requests", "tokens_per_day")
@@ -28,7 +28,7 @@ def create_key(
     """
     values = checked_fields({"routes": None, **fields}, needed=("name", "scopes"))
     token = token or keys.new_token()
-    with writing():
+    with publishing.writing():
         row = ApiKey(
             uid=f"key_{secrets.token_hex(6)}",
             hash=keys.token_hash(token),
@@ -48,7 +48,7 @@ def update_key(
 ) -> ApiKey:
     """Raises NotFound, Stale, Invalid."""
     values = checked_fields(patch)
-    with writing():
+    with publishing.writing():
         row = _found(uid, if_match)
         changes = {
             name: [_plain(getattr(row, name)), _plain(value)]
@@ -66,7 +66,7 @@ def update_key(
 
 def revoke_key(uid: str, by: Actor, *, if_match: int | str = "*", reason: str = "") -> ApiKey:
     """It opens nothing from now on; the row stays to be seen. Raises NotFound, Stale."""
-    with writing():
+    with publishing.writing():
         row = _found(uid, if_match)
         if row.revoked_at is None:
             row.revoked_at = _now()
@@ -78,7 +78,7 @@ def revoke_key(uid: str, by: Actor, *, if_match: int | str = "*", reason: str = 
 
 def delete_key(uid: str, by: Actor, *, if_match: int | str, reason: str = "") -> None:
     """Raises NotFound, Stale."""
-    with writing():
+    with publishing.writing():
         row = _found(uid, if_match)
         _audit("delete", row, {"name": [row.name, None]}, by, reason)
         row.delete()

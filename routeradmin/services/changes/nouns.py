@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from routeradmin.catalog.canonical import plain
-from routeradmin.catalog.document import Document, key_of
+from routeradmin.catalog.document import Defaults, Document, key_of
 from routeradmin.catalog.files.structure import build
 from routeradmin.catalog.problems import Invalid, Problem, pointer
 from routeradmin.catalog.table import Table
@@ -101,6 +101,14 @@ def parsed(noun: str, values: Any) -> Table:
         raise Invalid(_below(problem, pointer(kind, 0)) for problem in problems)
     entry: Table = getattr(document, kind)[0]
     return entry
+
+
+def parsed_defaults(values: dict[str, Any]) -> Defaults:
+    """Raises Invalid with pointers below the table."""
+    document, problems = build({"defaults": values})
+    if document is None:
+        raise Invalid(_below(problem, "/defaults") for problem in problems)
+    return document.defaults
 
 
 def parsed_targets(route_id: str, values: Any) -> list[Any]:

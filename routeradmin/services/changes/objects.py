@@ -17,6 +17,7 @@ from routeradmin.services.changes.nouns import (
     find,
     key_field,
     parsed,
+    parsed_defaults,
     parsed_targets,
     patched,
     relocated,
@@ -136,7 +137,7 @@ def update_defaults(
         values = stated(before.defaults)
         if if_match not in (ANY, version):
             raise Stale("defaults", "defaults", version, values)
-        table = type(before.defaults).model_validate(patched(values, patch))
+        table = parsed_defaults(patched(values, patch))
         draft.after = before.model_copy(update={"defaults": table})
         draft.reports.append(reports.of_documents("update", "defaults", before, draft.after))
 
@@ -180,7 +181,7 @@ def _committed(noun: str, id: str, edit: Callable[[Draft], None], by: Actor, rea
         latest.append(draft.after)
 
     try:
-        return commit(noting, by, reason)
+        return commit(noting, by, reason, about=(NOUNS[noun], id))
     except Invalid as invalid:
         if not latest:
             raise
@@ -191,7 +192,7 @@ def saved(noun: str, id: str, done: Commit) -> Saved:
     return Saved(
         noun=noun,
         id=id,
-        version=rows.version_of(NOUNS[noun], id) or 1,
+        version=done.version or 1,
         values=values_of(done.document, noun, id),
         revision=done.revision,
         changed=done.changed,

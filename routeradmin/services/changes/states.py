@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.engine.objects import AdminState
 from routeradmin.journal.models import Event
 from routeradmin.services.changes import reports
@@ -11,6 +12,7 @@ from routeradmin.services.changes.commit import Actor, Draft, commit
 from routeradmin.services.changes.nouns import NOUNS, find, replaced
 from routeradmin.services.changes.objects import Saved, saved
 
+LONGEST_DRAIN_S = 366 * 86_400
 EVENTS = {
     AdminState.ENABLED: "enabled",
     AdminState.DRAINING: "draining",
@@ -42,10 +44,12 @@ def set_admin_state(
     limit_s: float | None = None,
     reason: str = "",
 ) -> Saved:
-    """For deployments, providers, credentials and routes. Raises NotFound.
+    """For deployments, providers, credentials and routes. Raises NotFound, Invalid (limit_s).
 
     An action needs no version: whoever acts means the object as it is.
     """
+    if limit_s is not None and not 0 <= limit_s <= LONGEST_DRAIN_S:
+        raise Invalid([Problem("/limit_s", f"must be 0 to {LONGEST_DRAIN_S} seconds")])
 
     def edit(draft: Draft) -> None:
         wanted: dict[str, object] = {"admin_state": state.value}
@@ -62,4 +66,4 @@ def set_admin_state(
             )
             draft.events.append(event)
 
-    return saved(noun, id, commit(edit, by, reason))
+    return saved(noun, id, commit(edit, by, reason, about=(NOUNS[noun], id)))

@@ -16,15 +16,7 @@ from routeradmin.catalog.rows.writing import secret_ids
 from routeradmin.journal.models import Event
 from routeradmin.services import publishing
 from routeradmin.services import runtime as runtimes
-from routeradmin.services.changes.commit import (
-    Actor,
-    Commit,
-    Draft,
-    Reported,
-    audit,
-    commit,
-    writing,
-)
+from routeradmin.services.changes.commit import Actor, Commit, Draft, Reported, audit, commit
 from routeradmin.services.changes.nouns import find
 from routeradmin.services.secrets import fingerprint_of, note_value
 
@@ -59,8 +51,18 @@ def _refused(detail: str) -> Invalid:
 
 
 def keep_new(draft: Draft, credential_id: str, secret: Secret) -> None:
-    """Store a new credential's secret under the name that the credential gives."""
-    _keep(draft, _account(draft.after, credential_id), secret)
+    """Store a new credential's secret under the name that the credential gives.
+
+    Raises Invalid when another credential's secret is stored there: it would be overwritten.
+    """
+    account = _account(draft.after, credential_id)
+    reference = account.secret_reference_id
+    if reference and any(one.secret_reference_id == reference for one in draft.before.accounts):
+        raise _refused(
+            f"would replace the one that another credential has under the name {reference}: leave "
+            "it out to share that one, or choose another secret_reference_id"
+        )
+    _keep(draft, account, secret)
 
 
 def replace_secret(credential_id: str, value: object, by: Actor, reason: str = "") -> Commit:
@@ -115,7 +117,7 @@ def rotate_sealing(by: Actor) -> int:
     runtime = runtimes.get()
     now = publishing.moment(runtime)
     count = 0
-    with writing():
+    with publishing.writing():
         for row in SecretRow.objects.filter(~Q(ciphertext=""), kind=SecretKind.STORED):
             if not runtime.sealer.is_newest(row.ciphertext):
                 row.ciphertext = runtime.sealer.rotate(row.ciphertext)

@@ -13,7 +13,7 @@ from routeradmin.access.models import Role, User
 from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.services import publishing
 from routeradmin.services import runtime as runtimes
-from routeradmin.services.changes.commit import Actor, Reported, audit, writing
+from routeradmin.services.changes.commit import Actor, Reported, audit
 from routeradmin.services.changes.errors import AlreadyExists, NotFound, Stale
 
 FIELDS = ("username", "role", "is_active", "password")
@@ -24,7 +24,7 @@ def create_user(fields: Mapping[str, Any], by: Actor, reason: str = "") -> User:
     AlreadyExists."""
     checked_fields(fields, needed=("username", "password"))
     name = fields["username"]
-    with writing():
+    with publishing.writing():
         if User.objects.filter(username__iexact=name).exists():
             raise AlreadyExists("users", name)
         user = User(
@@ -46,7 +46,7 @@ def update_user(
     checked_fields(patch)
     if patch.get("username", name) != name:
         raise Invalid([Problem("/username", "cannot be changed: create a new user")])
-    with writing():
+    with publishing.writing():
         user = _found(name, if_match)
         changes: dict[str, Any] = {
             field: [getattr(user, field), patch[field]]
@@ -67,7 +67,7 @@ def update_user(
 
 def delete_user(name: str, by: Actor, *, if_match: int | str, reason: str = "") -> None:
     """Raises NotFound, Stale, Invalid when it is the last admin."""
-    with writing():
+    with publishing.writing():
         user = _found(name, if_match)
         _audit("delete", user, {"role": [user.role, None]}, by, reason)
         user.delete()

@@ -39,7 +39,9 @@ def answering(*answers: bytes) -> Script:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "packed"), [("gzip", gzip.compress(BODY)), ("deflate", zlib.compress(BODY))]
+    ("encoding", "packed"),
+    [("gzip", gzip.compress(BODY)), ("deflate", zlib.compress(BODY))],
+    ids=["gzip", "deflate"],
 )
 def test_a_compressed_body_is_read_plain_and_its_length_is_not_passed_on(
     encoding: str, packed: bytes

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from routeradmin.services import changes
-from routeradmin.worker.management.loading import BY
+from routeradmin.worker.management.loading import BY, require_tables
 
 
 def words(text: str) -> list[str]:
@@ -28,6 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="the key's fields and its text")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_tables()
         fields = {name: options[name] for name in ("name", "scopes", "routes")}
         try:
             row, token = changes.create_key(fields, BY)

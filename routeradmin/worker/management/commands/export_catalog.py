@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand
 
 from routeradmin.catalog import rows
 from routeradmin.catalog.files import write
+from routeradmin.worker.management.loading import require_tables
 
 
 class Command(BaseCommand):
@@ -18,5 +19,6 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=("toml", "json"), default="toml")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_tables()
         text = write(rows.load(), options["format"]).decode()
         self.stdout.write(text, ending="" if text.endswith("\n") else "\n")

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from routeradmin.services import publishing, retention
 from routeradmin.services import runtime as runtimes
 from routeradmin.services.retention import Keeping
+from routeradmin.worker.management.loading import require_tables
 
 
 class Command(BaseCommand):
@@ -22,6 +23,7 @@ class Command(BaseCommand):
             parser.add_argument(f"--{noun}-count", type=int, default=keeping.most)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_tables()
         turns = Keeping(options["turn_days"], options["turn_count"])
         events = Keeping(options["event_days"], options["event_count"])
         if min(turns.days, turns.most, events.days, events.most) < 0:

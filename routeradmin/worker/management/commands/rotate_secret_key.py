@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from routeradmin.adapters.sealing import CannotOpen
 from routeradmin.services import changes
-from routeradmin.worker.management.loading import BY
+from routeradmin.worker.management.loading import BY, require_tables
 
 
 class Command(BaseCommand):
@@ -18,6 +18,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        require_tables()
         try:
             count = changes.rotate_sealing(BY)
         except CannotOpen as problem:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import logging
-import socket
+import os
+import signal
+from collections.abc import Iterator
 from typing import Any
 
-import uvicorn
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError, connection
 
+from routeradmin.adapters import directory_lock
+from routeradmin.adapters.directory_lock import DirectoryInUse
 from routeradmin.services import bootstrap
+from routeradmin.services import runtime as runtimes
+from routeradmin.worker.serving import CannotListen, Server, listen
+from routeradmin.worker.static_files import collect_when_changed
 
-GRACE_S = 10  # how long open requests may go on after the first Ctrl-C
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 class Command(BaseCommand):
@@ -30,26 +37,48 @@ class Command(BaseCommand):
         parser.add_argument("--demo", action="store_true", help="with simulated providers")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        refuse_what_cannot_work(options["workers"], options["plane"])
-        listener = listen(options["host"], options["port"])
-        call_command("migrate", interactive=False, verbosity=0)
-        call_command("collectstatic", interactive=False, verbosity=0)
-        self.greet(options["host"], listener.getsockname()[1])
-        if options["demo"]:
-            bootstrap.want_demo()
-        serve(listener)
+        refuse_what_cannot_work(options["workers"], options["plane"], options["port"])
+        os.umask(0o077)  # what is written into the data directory is nobody else's
+        with ending_quietly():
+            self.serve(options["host"], options["port"], options["demo"])
 
-    def greet(self, host: str, port: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
-        made = bootstrap.first_admin()
-        self.stdout.write(f"routeradmin on http://{shown}:{port}")
+    def serve(self, host: str, port: int, with_demo: bool) -> None:
+        try:
+            directory_lock.hold(settings.DATA_DIR)
+            listener = listen(host, port)
+        except DirectoryInUse as problem:
+            raise CommandError(str(problem)) from problem
+        except CannotListen as problem:
+            raise CommandError(
+                f"cannot listen on {host} port {port} ({problem}): choose another with --port"
+            ) from problem
+        prepare()
+        runtimes.get().is_demo = with_demo
+        url = url_of(host, listener.getsockname()[1])
+
+        async def greet() -> None:
+            # Made only now, so that a start that fails cannot lose a password nobody has seen.
+            made = await sync_to_async(bootstrap.first_admin)()
+            self.greet(url, host, made)
+
+        Server(greet).run(sockets=[listener])
+
+    def greet(self, url: str, host: str, made: tuple[str, str] | None) -> None:
+        self.stdout.write(f"routeradmin on {url}")
         if made is not None:
             self.stdout.write(f"first admin: {made[0]}  password: {made[1]}  (shown only now)")
+        if not is_loopback(host) and set(settings.ALLOWED_HOSTS) <= LOOPBACK:
+            self.stdout.write(
+                "only loopback host names are answered: set ROUTERADMIN_ALLOWED_HOSTS to the names "
+                "that browsers and programs will use"
+            )
         self.stdout.flush()
 
 
-def refuse_what_cannot_work(workers: int, plane: str) -> None:
+def refuse_what_cannot_work(workers: int, plane: str, port: int) -> None:
     """Raises CommandError in words that say what to do."""
+    if not 0 <= port <= 65_535:
+        raise CommandError("--port accepts 0 to 65535; 0 picks a free one")
     if workers < 1:
         raise CommandError("--workers accepts 1 or more")
     if workers > 1 and not (settings.DATABASE_URL.startswith("postgres") and settings.REDIS_URL):
@@ -64,37 +93,41 @@ def refuse_what_cannot_work(workers: int, plane: str) -> None:
         )
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """The listening socket, made before anything else so that a taken port stops the start."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+@contextlib.contextmanager
+def ending_quietly() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the block without a word, at whatever point they come.
+
+    uvicorn raises the signal it stopped for again once everything is stopped: no failure either.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        listener.bind((host, port))
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def prepare() -> None:
+    """Migrate, and collect static files where they changed. Raises CommandError."""
+    try:
+        call_command("migrate", interactive=False, verbosity=0)
+    except DatabaseError as problem:
+        name = connection.settings_dict["NAME"]
+        raise CommandError(f"the database {name} cannot be used: {problem}") from problem
+    try:
+        collect_when_changed()
     except OSError as problem:
-        listener.close()
         raise CommandError(
-            f"cannot listen on {host} port {port}: {problem.strerror}; choose another with --port"
+            f"cannot write the static files to {settings.STATIC_ROOT} ({problem.strerror}): make "
+            "room or set ROUTERADMIN_DATA_DIR"
         ) from problem
-    return listener
 
 
-def serve(listener: socket.socket) -> None:
-    config = uvicorn.Config(
-        "routeradmin.asgi:application",
-        loop="uvloop",
-        http="httptools",
-        ws="websockets-sansio",
-        lifespan="on",
-        access_log=False,
-        log_config=None,
-        log_level=logging.WARNING,
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=GRACE_S,
-        proxy_headers=False,
-        backlog=2048,
-    )
-    # uvicorn raises the captured Ctrl-C again once everything is stopped: not a failure.
-    with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener])
+def url_of(host: str, port: int) -> str:
+    """Where to point a browser: an address that stands for all of them is not one of those."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")

@@ -1,0 +1,157 @@
+"""The catalog as a file: read whole, imported whole."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+from pydantic import BaseModel
+
+from routeradmin.api import etags
+from routeradmin.api.access import actor, reading, reason, writing
+from routeradmin.api.answers import answer
+from routeradmin.api.faults import too_large
+from routeradmin.api.parsing import CATALOG_LIMIT
+from routeradmin.api.problems import Problem
+from routeradmin.catalog import files
+from routeradmin.catalog.diff import Diff
+from routeradmin.catalog.problems import Problem as Finding
+from routeradmin.services import changes, runtime
+
+router = Router(tags=["catalog"])
+
+MEDIA_TYPES: dict[str, files.FileFormat] = {
+    "application/json": "json",
+    "application/toml": "toml",
+    "text/toml": "toml",
+    "text/x-toml": "toml",
+}
+# What clients send when nobody told them: curl's default is the last.
+UNSAID = ("", "application/octet-stream", "text/plain", "application/x-www-form-urlencoded")
+WRITTEN_AS = {"json": "application/json", "toml": "application/toml"}
+BINARY = {"type": "string", "format": "binary"}
+FILE = {media_type: {"schema": BINARY} for media_type in WRITTEN_AS.values()}
+
+
+class Entry(BaseModel):
+    kind: str
+    id: str
+
+
+class ChangedEntry(Entry):
+    """``fields`` maps a field, dotted for nested tables, to ``before`` and ``after``."""
+
+    fields: dict[str, Any]
+
+
+class CatalogDiff(BaseModel):
+    """What differs, as data and, in ``text``, to read."""
+
+    added: list[Entry]
+    removed: list[Entry]
+    changed: list[ChangedEntry]
+    text: str
+
+
+class Warned(BaseModel):
+    pointer: str
+    detail: str
+
+
+class CatalogChange(BaseModel):
+    """What a change of the whole catalog did, or with ``dry_run`` would do."""
+
+    revision: int
+    changed: bool
+    dry_run: bool
+    diff: CatalogDiff
+    warnings: list[Warned]
+
+
+def diff_item(found: Diff) -> dict[str, Any]:
+    return found.as_json() | {"text": found.as_text()}
+
+
+def change_item(done: changes.Imported, *, dry_run: bool = False) -> dict[str, Any]:
+    return {
+        "revision": done.revision,
+        "changed": done.changed,
+        "dry_run": dry_run,
+        "diff": diff_item(done.diff),
+        "warnings": [warning_item(warning) for warning in done.warnings],
+    }
+
+
+def warning_item(warning: Finding) -> dict[str, str]:
+    return {"pointer": warning.pointer, "detail": warning.detail}
+
+
+def revision_tag() -> str:
+    return f'"{runtime.get().current.revision}"'
+
+
+@router.get(
+    "",
+    auth=reading,
+    summary="Get the catalog as a file",
+    openapi_extra={"responses": {200: {"content": FILE}}},
+)
+def get_catalog(request: HttpRequest, format: Literal["toml", "json"] = "toml") -> HttpResponse:
+    """Canonical; secrets as references only. The ETag is the revision."""
+    current = runtime.get().current
+    document, etag = current.document, revision_tag()
+    if etags.unchanged(request, etag):
+        return HttpResponse(status=304, headers={"ETag": etag})
+    return HttpResponse(
+        files.write(document, format),
+        content_type=WRITTEN_AS[format],
+        headers={"ETag": etag, "Cache-Control": "private, no-cache"},
+    )
+
+
+@router.put(
+    "",
+    response=CatalogChange,
+    auth=writing,
+    summary="Import a catalog file",
+    openapi_extra={"requestBody": {"required": True, "content": FILE}},
+)
+def put_catalog(
+    request: HttpRequest, mode: Literal["merge", "replace"] = "merge", dry_run: bool = False
+) -> HttpResponse:
+    """All or nothing; answers with the diff. A dry run changes nothing and needs no If-Match."""
+    document = files.read(body_of(request), format_of(request))
+    if not dry_run:
+        etags.require_match(request, revision_tag())
+    based_on = "*" if dry_run or etags.matches_any(request) else runtime.get().current.revision
+    done = changes.replace_document(
+        document,
+        actor(request),
+        mode=mode,
+        dry_run=dry_run,
+        if_match=based_on,
+        reason=reason(request),
+    )
+    return answer(request, change_item(done, dry_run=dry_run), etag=revision_tag())
+
+
+def body_of(request: HttpRequest) -> bytes:
+    body: bytes = request.body
+    if len(body) > CATALOG_LIMIT:
+        raise too_large(CATALOG_LIMIT)
+    return body
+
+
+def format_of(request: HttpRequest) -> files.FileFormat:
+    """By content type; none at all is told by the content. Raises Problem 415."""
+    media_type = (request.content_type or "").strip().lower()
+    if media_type in UNSAID:
+        return "auto"
+    if media_type not in MEDIA_TYPES:
+        raise Problem(
+            415,
+            "unsupported_media_type",
+            f"Send the catalog as {' or '.join(sorted(WRITTEN_AS.values()))}.",
+        )
+    return MEDIA_TYPES[media_type]

@@ -1,0 +1,134 @@
+"""Builds a draft entry by entry: ids that sort in file order, one entry per distinct fact."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from routeradmin.catalog.fields import MAX_NAME_BYTES, clean
+from routeradmin.catalog.files.draft import Draft, Remark
+from routeradmin.catalog.files.keys import Key
+from routeradmin.catalog.files.structure import build
+from routeradmin.catalog.files.vendors import Vendor, unresolved_url
+from routeradmin.catalog.problems import Invalid, pointer
+from routeradmin.web_url import UrlRefused, parse_base_url
+
+Place = tuple[str | int, ...]
+
+_NOT_IN_IDS = re.compile(r"[^\x21-\x7e]+")
+_LONGEST_STEM = MAX_NAME_BYTES - 56  # room for the suffixes added below
+
+
+def stem(text: str) -> str:
+    """The text as an id may hold it."""
+    return _NOT_IN_IDS.sub("-", clean(text)).strip("-")[:_LONGEST_STEM] or "unnamed"
+
+
+@dataclass(slots=True)
+class Drafting:
+    """The draft being built. Every method answers the id of the entry, made when it is new."""
+
+    source: str
+    kinds: defaultdict[str, dict[str, dict[str, Any]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    defaults: dict[str, Any] = field(default_factory=dict)
+    unmapped: list[Remark] = field(default_factory=list)
+    notes: list[Remark] = field(default_factory=list)
+    secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[Any, ...], str] = field(default_factory=dict, repr=False)
+
+    def leave(self, *place: str | int, why: str) -> None:
+        self.unmapped.append(Remark(pointer(*place), why))
+
+    def note(self, *place: str | int, what: str) -> None:
+        self.notes.append(Remark(pointer(*place), what))
+
+    def provider(self, name: str, vendor: Vendor) -> str:
+        entry = {"category": vendor.category, "kind": vendor.kind}
+        return self._once("providers", ("provider", name), stem(name), entry)
+
+    def account(self, provider_id: str, vendor: Vendor, key: Key, place: Place, **more: Any) -> str:
+        """The credential of this key at this provider; a literal key goes to ``secrets``."""
+        identity = ("account", provider_id, *key.identity, repr(sorted(more.items())))
+        if identity in self._known:
+            return self._known[identity]
+        number = sum(one["provider_id"] == provider_id for one in self.kinds["accounts"].values())
+        id = self._free("accounts", f"{provider_id}-key-{number + 1:03d}")
+        entry: dict[str, Any] = {"provider_id": provider_id, "auth_kind": "anonymous"}
+        entry["billing_kind"] = vendor.billing_kind
+        if key.needs_secret:
+            entry |= {"auth_kind": vendor.auth_kind, "secret_reference_id": key.reference(id)}
+            if vendor.api_key_header:
+                entry["api_key_header"] = vendor.api_key_header
+        if key.kind == "literal":
+            self.secrets[id] = key.text
+        if key.remark:
+            self.note(*place, what=key.remark)
+        self._known[identity] = id
+        return self._add("accounts", id, {**entry, **more})
+
+    def endpoint(self, account_id: str, base_url: str, place: Place, **more: Any) -> str:
+        """A URL that cannot be used stands for itself nowhere: a host that never resolves does."""
+        try:
+            base_url = str(parse_base_url(base_url))
+        except UrlRefused as why:
+            self.note(*place, what=f"{why}; give the endpoint its URL before it is used")
+            base_url = unresolved_url(account_id)
+        identity = ("endpoint", account_id, base_url, repr(sorted(more.items())))
+        entry = {"account_id": account_id, "base_url": base_url, **more}
+        return self._once("endpoints", identity, account_id, entry)
+
+    def model(self, upstream_name: str) -> str:
+        entry = {"upstream_name": upstream_name}
+        return self._once("models", ("model", upstream_name), stem(upstream_name), entry)
+
+    def deployment(self, wanted: str, endpoint_id: str, model_id: str, **more: Any) -> str:
+        id = self._free("serving_models", stem(wanted))
+        return self._add(
+            "serving_models", id, {"endpoint_id": endpoint_id, "model_id": model_id, **more}
+        )
+
+    def route(self, alias: str) -> str:
+        alias = clean(alias)
+        return self._once("routes", ("route", alias), stem(alias), {"alias": alias})
+
+    def target(self, route_id: str, deployment_id: str, position: int = 0) -> str:
+        """Target ids count up within their route, so that they sort as they were added."""
+        number = sum(one["route_id"] == route_id for one in self.kinds["targets"].values())
+        id = self._free("targets", f"{route_id}-{number + 1:04d}")
+        entry = {"route_id": route_id, "serving_model_id": deployment_id, "position": position}
+        return self._add("targets", id, entry)
+
+    def policy(self, wanted: str, **tables: Any) -> str:
+        return self._once("policies", ("policy", repr(tables)), stem(wanted), tables)
+
+    def alias(self, name: str, target: str) -> None:
+        self.kinds["aliases"][name] = {"name": clean(name), "target": clean(target)}
+
+    def finish(self) -> Draft:
+        """Raises Invalid where the source holds texts or numbers that no catalog can."""
+        values: dict[str, Any] = {
+            kind: list(entries.values()) for kind, entries in self.kinds.items()
+        }
+        document, problems = build({**values, "defaults": self.defaults})
+        if document is None:
+            raise Invalid(problems)
+        return Draft(self.source, document, tuple(self.unmapped), tuple(self.notes), self.secrets)
+
+    def _once(self, kind: str, identity: tuple[Any, ...], id: str, entry: dict[str, Any]) -> str:
+        if identity not in self._known:
+            self._known[identity] = self._add(kind, self._free(kind, id), entry)
+        return self._known[identity]
+
+    def _add(self, kind: str, id: str, entry: dict[str, Any]) -> str:
+        self.kinds[kind][id] = {"id": id, **entry}
+        return id
+
+    def _free(self, kind: str, id: str) -> str:
+        taken = self.kinds[kind]
+        if id not in taken:
+            return id
+        return next(name for n in range(2, len(taken) + 3) if (name := f"{id}-{n}") not in taken)

@@ -1,0 +1,40 @@
+"""The same action as an API call: people learn the API from the console. Never a token."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+ORIGIN = "$ROUTERADMIN"  # the server's address, and $KEY an API key, are the reader's to set
+AUTH = '-H "Authorization: Bearer $KEY"'
+
+
+def _url(path: str) -> str:
+    return f'"{ORIGIN}/api/v1/{path}"'
+
+
+def get(noun: str, uid: str) -> str:
+    return f"curl {AUTH} \\\n  {_url(f'{noun}/{quote(uid)}')}"
+
+
+def post(path: str, body: Mapping[str, Any] | None = None) -> str:
+    given = f" \\\n  --json {shlex.quote(json.dumps(body))}" if body else ""
+    return f"curl -X POST {AUTH}{given} \\\n  {_url(path)}"
+
+
+def delete(path: str) -> str:
+    return f"curl -X DELETE {AUTH} \\\n  {_url(path)}"
+
+
+def deployment_action(uid: str, action: str, body: Mapping[str, Any] | None = None) -> str:
+    return post(f"deployments/{quote(uid)}/{action}", body)
+
+
+def clear_cooldown(deployment: str, credential: str | None) -> str:
+    where = f"deployment={quote(deployment, safe='')}"
+    if credential is not None:
+        where += f"&credential={quote(credential, safe='')}"
+    return delete(f"cooldowns?{where}")

@@ -1,0 +1,46 @@
+"""A request to explain: what a caller would ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from routeradmin.console.fields import Text, Words, whole
+
+CAPABILITIES = tuple(
+    (word, word) for word in ("tools", "vision", "audio", "embeddings", "json_schema")
+)
+MOST_DRAWS = 10_000
+
+
+class ExplainForm(forms.Form):
+    """Sent by GET, so that a question can be shared as a link."""
+
+    model = forms.CharField(
+        label="Model",
+        max_length=1024,
+        help_text="A route's alias, provider:model, or auto.",
+        widget=forms.TextInput(attrs={"list": "public-names"}),
+    )
+    input_tokens = whole("Input tokens", "Empty: unknown.")
+    max_output_tokens = whole("Most output tokens", low=1)
+    requires = forms.MultipleChoiceField(
+        label="Needs",
+        choices=CAPABILITIES,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    tags = Words(label="Tags", required=False)
+    session = Text(label="Session", max_length=1024)
+    down = Words(
+        label="Assume these are down",
+        required=False,
+        help_text="Candidates as deployment/credential, separated by commas.",
+    )
+    draws = whole("Draws", "0 or empty: no simulation.", high=MOST_DRAWS)
+
+    def body(self) -> dict[str, Any]:
+        """The question as a select body; only what was given."""
+        names = ("model", "input_tokens", "max_output_tokens", "requires", "tags", "session")
+        return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}

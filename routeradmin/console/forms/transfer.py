@@ -1,0 +1,44 @@
+"""Import of a catalog file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+MOST_BYTES = 16 * 1024 * 1024
+MODES = (
+    ("merge", "merge: add and change, remove nothing"),
+    ("replace", "replace: remove what the file does not hold"),
+)
+
+
+class ImportForm(forms.Form):
+    """A file or its text; the text is what the second step sends again."""
+
+    file = forms.FileField(label="Catalog file", required=False, help_text="TOML or JSON.")
+    text = forms.CharField(
+        label="Or its text",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false"}),
+    )
+    mode = forms.ChoiceField(label="Mode", choices=MODES, initial="merge")
+    reason = forms.CharField(
+        label="Reason for this change",
+        required=False,
+        max_length=500,
+        help_text="Kept with the revision and in the audit log.",
+    )
+    revision = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        file = cleaned.get("file")
+        if file is not None and file.size > MOST_BYTES:
+            raise forms.ValidationError("The file is larger than 16 MiB.")
+        data = file.read() if file is not None else cleaned.get("text", "").encode()
+        if not data.strip():
+            raise forms.ValidationError("Choose a file or paste its text.")
+        cleaned["bytes"] = data
+        return cleaned

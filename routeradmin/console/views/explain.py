@@ -1,0 +1,70 @@
+"""Explain and simulate: why this one, and what if."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from routeradmin.console import catalog, curl
+from routeradmin.console.forms.explain import ExplainForm
+from routeradmin.engine.errors import EngineError
+from routeradmin.services import explaining, runtime
+from routeradmin.services.keys import Key
+from routeradmin.services.messages import Assumed, Select, Simulate
+
+
+@require_safe
+def show(request: HttpRequest) -> HttpResponse:
+    """The form alone, or with ``model`` its answer."""
+    asked = "model" in request.GET
+    form = ExplainForm(request.GET if asked else None, initial={"draws": 1000})
+    context: dict[str, Any] = {"form": form, "names": _names()}
+    status = 200
+    if asked:
+        status = 422
+        if form.is_valid():
+            try:
+                context |= _answer(request, form)
+                status = 200
+            except EngineError as problem:
+                form.add_error("model", str(problem))
+    return render(request, "console/explain/page.html", context, status=status)
+
+
+def _names() -> list[str]:
+    document = catalog.document()
+    return sorted(
+        {route.alias for route in document.routes} | {alias.name for alias in document.aliases}
+    )
+
+
+def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
+    person = Key(uid="", name=request.user.get_username(), scopes=frozenset({"read"}))
+    body, current = form.body(), runtime.get()
+    down = {name: Assumed(disabled=True) for name in form.cleaned_data["down"]}
+    draws = form.cleaned_data["draws"] or 0
+    simulated: dict[str, Any] | None = None
+
+    async def on_the_loop() -> dict[str, Any]:
+        if draws or down:
+            message = Simulate(**body, overlay=down, draws=max(draws, 1))
+            return await explaining.simulate(current, message, person)
+        return {"explanation": explaining.explain(current, Select(**body), person)}
+
+    simulated = async_to_sync(on_the_loop)()
+    return {
+        "explanation": simulated["explanation"],
+        "shares": _shares(simulated.get("shares", {})) if draws else [],
+        "refused": simulated.get("refused", 0) if draws else 0,
+        "draws": draws,
+        "curl": curl.post("explain", body),
+    }
+
+
+def _shares(shares: dict[str, float]) -> list[dict[str, Any]]:
+    ordered = sorted(shares.items(), key=lambda pair: -pair[1])
+    return [{"id": uid, "share": share, "percent": round(100 * share, 1)} for uid, share in ordered]

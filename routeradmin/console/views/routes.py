@@ -1,0 +1,110 @@
+"""Routes, drawn as their tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+
+from routeradmin.console.catalog import Index
+from routeradmin.console.forms.routes import STRATEGIES, RouteDraft
+from routeradmin.console.nouns import (
+    STATE_CHOICE,
+    Cell,
+    Choice,
+    Column,
+    Entry,
+    Noun,
+    link,
+    state_of,
+    tags_of,
+)
+from routeradmin.console.standing import rows_of
+
+MEANINGS = {name: text.partition(": ")[2] for name, text in STRATEGIES if name}
+
+
+def _alias(entry: Entry, index: Index) -> Cell:
+    others = [text for text in (entry.name, entry.id) if text and text != entry.alias]
+    return Cell(entry.alias, url=link("routes", entry.id).url, sub=others[0] if others else "")
+
+
+def strategy_of(entry: Entry, index: Index) -> str:
+    return entry.strategy or index.document.defaults.strategy or "simple_shuffle"
+
+
+def _tiers(entry: Entry, index: Index) -> int:
+    return len({target.position for target in index.targets_of_route.get(entry.id, ())})
+
+
+def _health(entry: Entry, index: Index) -> Cell:
+    """How many of its candidates are healthy now."""
+    targets = index.targets_of_route.get(entry.id, ())
+    rows = [row for target in targets for row in rows_of(target.serving_model_id)]
+    healthy = sum(row["state"] == "healthy" for row in rows)
+    return Cell(f"{healthy} of {len(rows)}")
+
+
+def _policy(entry: Entry, index: Index) -> Cell:
+    uid = entry.policy_id or index.document.defaults.policy_id
+    return link("policies", uid) if uid else Cell("built-in")
+
+
+def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
+    targets = index.targets_of_route.get(entry.id, ())
+    tiers = [
+        [{"id": one.serving_model_id, "rows": rows_of(one.serving_model_id)} for one in members]
+        for _, members in groupby(targets, key=lambda one: int(one.position))
+    ]
+    policy = index.policies.get(entry.policy_id or index.document.defaults.policy_id or "")
+    return {
+        "tiers": tiers,
+        "strategy": strategy_of(entry, index),
+        "strategy_meaning": MEANINGS.get(strategy_of(entry, index), "a registered callable"),
+        "fallback_routes": list((policy.fallback.general or ()) if policy else ()),
+    }
+
+
+NOUN = Noun(
+    slug="routes",
+    kind="routes",
+    one="route",
+    title="Routes",
+    meaning="A route is a public model name with a strategy and ordered targets.",
+    form=RouteDraft,
+    form_template="console/routes/form.html",
+    detail_template="console/routes/detail.html",
+    columns=(
+        Column("Alias", _alias, "alias"),
+        Column("Strategy", strategy_of, "strategy"),
+        Column("Tiers", _tiers, "tiers", number=True),
+        Column(
+            "Targets",
+            lambda entry, index: len(index.targets_of_route.get(entry.id, ())),
+            "targets",
+            number=True,
+        ),
+        Column("Healthy", _health),
+        Column("Fallback", lambda entry, index: "on" if entry.fallback_enabled else "off"),
+        Column("Policy", _policy),
+        Column("Wanted state", state_of, "state"),
+        Column("Tags", tags_of),
+    ),
+    choices=(
+        Choice(
+            "strategy",
+            "Strategy",
+            lambda index: [name for name, _ in STRATEGIES if name],
+            strategy_of,
+        ),
+        STATE_CHOICE,
+    ),
+    facts=(
+        Column("Id", lambda entry, index: entry.id),
+        Column("When nothing is available", lambda entry, index: entry.when_exhausted),
+        Column("Longest wait, seconds", lambda entry, index: float(entry.max_wait_s)),
+        Column("Session affinity, seconds", lambda entry, index: float(entry.affinity_ttl_s)),
+        Column("Preview deployments", lambda entry, index: ", ".join(entry.preview)),
+    ),
+    more=_more,
+)

@@ -1,0 +1,90 @@
+"""Import and export of the whole catalog: first what would change, then the change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from routeradmin.catalog import files
+from routeradmin.console import catalog, writes
+from routeradmin.console.access import refused
+from routeradmin.console.forms.transfer import ImportForm
+from routeradmin.console.htmx import see_other
+from routeradmin.services import changes, runtime
+
+CONTENT_TYPES = {"toml": "application/toml", "json": "application/json"}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show(request: HttpRequest) -> HttpResponse:
+    if request.method != "POST":
+        return _page(request, ImportForm())
+    if not request.user.may_configure:
+        return refused(request, "admin")
+    form = ImportForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _page(request, form, 422)
+    return _taken(request, form)
+
+
+def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
+    """The preview, or with ``do=apply`` the import itself."""
+    given, applying = form.cleaned_data, request.POST.get("do") == "apply"
+    revision = given["revision"]
+    try:
+        document = files.read(given["bytes"])
+        done = changes.replace_document(
+            document,
+            writes.actor(request),
+            mode=given["mode"],
+            dry_run=not applying,
+            if_match=int(revision) if applying and revision.isdigit() else "*",
+            reason=given["reason"],
+        )
+    except changes.Invalid as invalid:
+        return _page(request, _again(given), 422, problems=invalid.problems)
+    except changes.Stale:
+        return _page(request, _again(given), 409, conflict=True)
+    if applying:
+        return see_other(request, f"/revisions/{done.revision}" if done.changed else "/transfer")
+    return _page(request, _again(given), preview=done, diff=done.diff.as_text())
+
+
+def _again(given: dict[str, Any]) -> ImportForm:
+    """The same form with the file's text in it, so that the next step needs no file."""
+    return ImportForm(
+        initial={
+            "text": given["bytes"].decode("utf-8", "replace"),
+            "mode": given["mode"],
+            "reason": given["reason"],
+            "revision": str(runtime.get().current.revision),
+        }
+    )
+
+
+def _page(request: HttpRequest, form: ImportForm, status: int = 200, **more: Any) -> HttpResponse:
+    document = catalog.document()
+    context = {
+        "form": form,
+        "counts": [
+            (len(document.providers), "providers"),
+            (len(document.accounts), "credentials"),
+            (len(document.serving_models), "deployments"),
+            (len(document.routes), "routes"),
+        ],
+        **more,
+    }
+    return render(request, "console/transfer/page.html", context, status=status)
+
+
+@require_safe
+def export(request: HttpRequest, format: str) -> HttpResponse:
+    """The catalog as a file; secrets are references."""
+    data = files.write(catalog.document(), "json" if format == "json" else "toml")
+    name = f"catalog-r{runtime.get().current.revision}.{format}"
+    response = HttpResponse(data, content_type=CONTENT_TYPES[format])
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

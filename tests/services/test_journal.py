@@ -1,0 +1,177 @@
+"""The journal: bounded, never in the way, whole or not at all."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.db import DatabaseError
+
+from routeradmin.adapters.state_memory import MemoryStore
+from routeradmin.engine.state import CandidateKey, Change
+from routeradmin.journal.models import Attempt, CandidateRecord, Event, Turn
+from routeradmin.services import changes, journal_writing, keeping, publishing, retention
+from routeradmin.services.changes import Actor
+from routeradmin.services.journal import Journal
+from routeradmin.services.retention import Keeping
+from routeradmin.services.runtime import Runtime
+from tests import factories as make
+from tests.conftest import START, FakeClock
+
+ADA = Actor("user:ada")
+KEY = CandidateKey("acme-large", "acme-key")
+NOW = datetime.fromtimestamp(START, UTC)
+
+
+def change(kind: str = "cooldown-set", **fields: Any) -> Change:
+    return Change(kind, KEY, START, "result", **fields)
+
+
+def turn(id: str = "t1", **fields: Any) -> dict[str, Any]:
+    attempt = {
+        "n": 1,
+        "target": "chat-1",
+        "deployment": "acme-large",
+        "credential": "acme-key",
+        "class": "rate-limited",
+        "status": 429,
+        "dispatch": "rejected",
+        "usage": {"input": None, "output": 7},
+    }
+    return {
+        "id": id,
+        "request_id": "q",
+        "route": "chat",
+        "model": "chat",
+        "revision": 1,
+        "halt": "succeeded",
+        "started_at": "2026-01-01T00:00:00.000Z",
+        "attempts": [attempt],
+        "warnings": [{"code": "turn-retried"}],
+        **fields,
+    }
+
+
+def test_a_full_journal_drops_the_newest_and_counts_them() -> None:
+    journal = Journal(most_changes=2, most_turns=1)
+    journal.heard([change("a"), change("b"), change("c")])
+    journal.heard([change("d")])
+    journal.record(turn("t1"))
+    journal.record(turn("t2"))
+    assert [one.kind for one in journal.take().changes] == ["a", "b"]
+    assert (journal.dropped_changes, journal.dropped_turns) == (2, 1)
+    assert journal.waiting == 0
+
+
+def test_what_was_not_written_goes_in_front_again() -> None:
+    journal = Journal(most_changes=3)
+    journal.heard([change("a"), change("b")])
+    batch = journal.take()
+    journal.heard([change("c"), change("d")])
+    journal.give_back(batch)
+    assert [one.kind for one in journal.take().changes] == ["b", "c", "d"]
+    assert journal.dropped_changes == 1
+
+
+def test_changes_become_events_with_their_evidence(runtime: Runtime) -> None:
+    runtime.journal.heard([change(cls="rate-limited", status=429, until=START + 20, level=1)])
+    journal_writing.write(runtime)
+    event = Event.objects.get()
+    assert (event.deployment, event.failure_class, event.status) == (
+        "acme-large",
+        "rate-limited",
+        429,
+    )
+    assert event.until == NOW + timedelta(seconds=20)
+
+
+def test_turns_are_written_with_attempts_once_and_missing_figures_stay_unknown(
+    runtime: Runtime,
+) -> None:
+    runtime.journal.record(turn())
+    journal_writing.write(runtime)
+    runtime.journal.record(turn())
+    runtime.journal.record(turn("t2"))
+    journal_writing.write(runtime)
+    assert Turn.objects.count() == Attempt.objects.count() == 2
+    attempt = Attempt.objects.filter(turn__uid="t1").get()
+    assert (attempt.input_tokens, attempt.output_tokens, attempt.duration_ms) == (None, 7, None)
+
+
+def test_a_failing_database_loses_nothing_and_is_shown(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> None:
+        raise DatabaseError("the disk is full")
+
+    runtime.journal.heard([change()])
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping, "save", broken)
+        with pytest.raises(DatabaseError):
+            journal_writing.write(runtime)
+    assert "database" in runtime.degraded
+    assert Event.objects.count() == 0
+    journal_writing.write(runtime)
+    assert Event.objects.count() == 1
+    assert "database" not in runtime.degraded
+
+
+def test_an_idle_journal_asks_the_database_nothing(
+    runtime: Runtime, django_assert_num_queries: Any
+) -> None:
+    with django_assert_num_queries(0):
+        journal_writing.write(runtime)
+
+
+async def cooled(runtime: Runtime, seconds: float) -> None:
+    await runtime.store.set_cooldown(KEY, seconds, "user:ada", "maintenance", runtime.clock())
+
+
+def test_a_cooldown_survives_a_restart(runtime: Runtime, clock: FakeClock) -> None:
+    changes.replace_document(make.document(), ADA)
+    async_to_sync(cooled)(runtime, 600)
+    journal_writing.write(runtime)
+    assert CandidateRecord.objects.count() == 1
+    runtime.store = MemoryStore()
+    clock.advance(30)
+    publishing.load(runtime)
+    candidate = runtime.current.snapshot.routes["chat"].tiers[0].candidates[0]
+    state = runtime.store.of(candidate)
+    assert state.cooldown is not None
+    assert (state.cooldown.cls, state.cooldown.message) == ("manual", "maintenance")
+    assert state.cooldown_until == START + 600
+
+
+def test_a_cleared_candidate_is_forgotten(runtime: Runtime) -> None:
+    changes.replace_document(make.document(), ADA)
+    async_to_sync(cooled)(runtime, 600)
+    journal_writing.write(runtime)
+    async_to_sync(runtime.store.clear)(KEY, "user:ada", runtime.clock())
+    journal_writing.write(runtime)
+    assert not CandidateRecord.objects.exists()
+    assert {one.kind for one in Event.objects.all()} >= {"cooldown-set", "cooldown-cleared"}
+
+
+def test_only_state_that_changed_is_written_again(
+    runtime: Runtime, django_assert_num_queries: Any
+) -> None:
+    changes.replace_document(make.document(), ADA)
+    async_to_sync(cooled)(runtime, 600)
+    journal_writing.write(runtime)
+    with django_assert_num_queries(0):
+        keeping.save(runtime.store, runtime.kept, runtime.clock())
+
+
+def test_old_records_go_by_age_and_by_count(runtime: Runtime) -> None:
+    for number in range(6):
+        at = (NOW - timedelta(days=20 - number)).isoformat()
+        runtime.journal.record(turn(f"t{number}", started_at=at))
+    runtime.journal.heard([change()] * 5)
+    journal_writing.write(runtime)
+    keep_turns, keep_events = Keeping(days=17.5, most=2), Keeping(days=1, most=3)
+    assert dict(retention.delete_old(NOW, keep_turns, keep_events)) == {"turns": 4, "events": 2}
+    assert [one.uid for one in Turn.objects.order_by("pk")] == ["t4", "t5"]
+    assert Attempt.objects.count() == 2
+    assert Event.objects.count() == 3

@@ -1,0 +1,108 @@
+"""The commands around the catalog, as an operator types them."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from routeradmin.access.models import ApiKey
+from routeradmin.catalog.models import Provider, Revision
+from routeradmin.services.runtime import Runtime
+from tests import factories as make
+
+pytestmark = pytest.mark.usefixtures("runtime")
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out, stderr=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def catalog_file(tmp_path: Path) -> Path:
+    path = tmp_path / "catalog.json"
+    path.write_text(json.dumps(make.full_catalog()))
+    return path
+
+
+def test_a_key_is_printed_once_and_works(runtime: Runtime) -> None:
+    token = run("create_key", "--name", "ci", "--scopes", "select, read").strip()
+    assert runtime.keys.find(token, runtime.clock()) is not None
+
+
+def test_a_key_as_json_has_its_fields_and_its_text() -> None:
+    words = ("create_key", "--name", "ci", "--scopes", "read", "--routes", "a,b", "--json")
+    made = json.loads(run(*words))
+    assert made["routes"] == ["a", "b"]
+    assert made["id"] == ApiKey.objects.get().uid
+    assert made["key"].startswith(made["prefix"])
+
+
+def test_an_unknown_scope_is_refused_with_what_is_accepted() -> None:
+    with pytest.raises(CommandError, match="inference"):
+        run("create_key", "--name", "ci", "--scopes", "everything")
+
+
+def test_an_import_is_published_and_repeating_it_changes_nothing(
+    runtime: Runtime, catalog_file: Path
+) -> None:
+    assert "revision 1" in run("import_catalog", str(catalog_file), "--reason", "first")
+    assert Revision.objects.get().reason == "first"
+    assert "no difference" in run("import_catalog", str(catalog_file))
+    assert Revision.objects.count() == 1
+
+
+def test_a_dry_run_exits_with_two_when_it_would_change_something(catalog_file: Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("import_catalog", str(catalog_file), "--dry-run")
+    assert ended.value.code == 2
+    assert not Provider.objects.exists()
+    run("import_catalog", str(catalog_file))
+    assert "no difference" in run("import_catalog", str(catalog_file), "--dry-run")
+
+
+def test_a_bad_file_is_refused_with_every_problem(tmp_path: Path) -> None:
+    values: dict[str, Any] = make.catalog()
+    values["serving_models"][0]["weight"] = -1
+    values["targets"][0]["colour"] = "red"
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(values))
+    with pytest.raises(CommandError) as refused:
+        run("import_catalog", str(path))
+    assert "/serving_models/0/weight" in str(refused.value)
+    assert "/targets/0/colour" in str(refused.value)
+    with pytest.raises(CommandError, match="cannot read"):
+        run("import_catalog", str(tmp_path / "absent.toml"))
+
+
+@pytest.mark.parametrize("format", ["toml", "json"])
+def test_an_export_can_be_imported_again(catalog_file: Path, tmp_path: Path, format: str) -> None:
+    run("import_catalog", str(catalog_file))
+    exported = tmp_path / f"catalog.{format}"
+    exported.write_text(run("export_catalog", "--format", format))
+    assert "no difference" in run("import_catalog", str(exported), "--mode", "replace")
+
+
+def test_rotating_and_retaining_tell_what_they_did() -> None:
+    assert "sealed 0 secrets" in run("rotate_secret_key")
+    assert "turns: 0 deleted" in run("retain", "--turn-days", "1")
+    with pytest.raises(CommandError):
+        run("retain", "--turn-days", "-1")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("create_key", "--name", "ci", "--scopes", "read"), ("export_catalog",), ("retain",)],
+)
+def test_a_database_that_lacks_migrations_is_named_as_the_reason(words: tuple[str, ...]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'journal'")
+    with pytest.raises(CommandError, match="migrate"):
+        run(*words)
