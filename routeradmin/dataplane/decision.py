@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
@@ -11,6 +12,7 @@ from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import parse, read_body
 from routeradmin.services import explaining, reporting, selecting
 from routeradmin.services.messages import Message, Release, Renew, Report, Select, Simulate
+from routeradmin.services.metering import SELECT
 
 if TYPE_CHECKING:
     from routeradmin.dataplane.app import Exchange
@@ -21,6 +23,7 @@ M = TypeVar("M", bound=Message)
 
 async def select(exchange: Exchange) -> None:
     """A lease on the deployment to use now."""
+    started = perf_counter()
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = await body(exchange, Select)
     if message.secret and "secrets" not in key.scopes:
@@ -31,7 +34,10 @@ async def select(exchange: Exchange) -> None:
             param="secret",
         )
     selected = await selecting.select(exchange.runtime, message, key, exchange.request_id.decode())
-    await exchange.reply(200, selected.as_json())
+    answer = selected.as_json()
+    took_s = perf_counter() - started - selected.waited_s
+    exchange.runtime.meters.overhead[SELECT].observe(took_s)
+    await exchange.reply(200, answer)
 
 
 async def report(exchange: Exchange) -> None:

@@ -55,7 +55,7 @@ async def carry_out(exchange: Exchange, api: str, operation: str | None = None) 
     key = authorize(runtime, exchange.scope, "inference")
     asked = await read(exchange, api, operation or api)
     interrupt = Interrupt()
-    with Client(exchange, interrupt) as client:
+    with runtime.meters.under_way(), Client(exchange, interrupt) as client:
         turning = Turning(runtime, asked, key, client, interrupt, exchange.request_id.decode())
         client.turning = turning
         result = await turning.run()

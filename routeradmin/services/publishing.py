@@ -44,7 +44,16 @@ def catch_up(runtime: Runtime) -> bool:
         if latest_number() <= runtime.current.revision:
             return False
         _serve_stored(runtime)
+    _note_lag(runtime)
     return True
+
+
+def _note_lag(runtime: Runtime) -> None:
+    number = runtime.current.revision
+    published = Revision.objects.filter(number=number).values_list("created_at", flat=True).first()
+    if published is not None:
+        lag_s = runtime.clock() - published.timestamp()
+        runtime.meters.push_lag.observe(max(0.0, lag_s))
 
 
 def outside_secrets_changed(runtime: Runtime) -> bool:

@@ -59,6 +59,7 @@ async def report(
     runtime.limits.end(lease_id, tokens_of(outcome))
     if settlement.state is ReportState.REPEATED and settlement.answer is not None:
         return given(settlement.answer)
+    runtime.meters.attempt(lease.key.deployment, outcome)
     answer = {
         "released": settlement.state is ReportState.OPEN,
         "cooldown": cooldown_json(settlement, now),

@@ -32,6 +32,7 @@ from routeradmin.services.current import Current
 from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
+from routeradmin.services.metering import Meters
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
 
@@ -46,8 +47,9 @@ def _one_thread() -> ThreadPoolExecutor:
 class Runtime:
     """``clock`` reads epoch seconds and never steps. ``degraded`` holds one word per thing that
     is amiss (``database``, ``store``); ``accepting`` is readiness; ``is_demo``: this process plays
-    simulated providers. ``kept`` is the durable state as it was last written; ``writer`` the
-    thread that writes. ``selectors`` are the registered custom strategies by name."""
+    simulated providers. ``open_metrics``: scrapers need no key. ``kept`` is the durable state as
+    it was last written; ``writer`` the thread that writes. ``selectors`` are the registered
+    custom strategies by name."""
 
     clock: Callable[[], float]
     rng: random.Random
@@ -66,6 +68,8 @@ class Runtime:
     degraded: set[str] = field(default_factory=set)
     accepting: bool = False
     is_demo: bool = False
+    open_metrics: bool = False
+    meters: Meters = field(default_factory=Meters)
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
     process_id: str = field(default_factory=lambda: chance.token_hex(4))
@@ -74,6 +78,7 @@ class Runtime:
 
     def __post_init__(self) -> None:
         self.store.listen(self.journal.heard)
+        self.store.listen(self.meters.heard)
 
     def redact(self, text: str) -> str:
         """Text that came from outside, without any secret held here."""
@@ -106,6 +111,7 @@ def build() -> Runtime:
         store=MemoryStore(),
         sealer=Sealer(settings.ENCRYPTION_KEYS),
         upstream=UpstreamClient(upstream_policy()),
+        open_metrics=settings.OPEN_METRICS,
     )
 
 

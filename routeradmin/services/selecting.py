@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from time import perf_counter
 from typing import Any
 
 from routeradmin.engine.explain import explain_route
@@ -41,11 +42,19 @@ async def select(runtime: Runtime, message: Select, key: Key, request_id: str = 
                 return selected
         turn = Turn.start(turns.new_id(), resolved, request, now)
     draws = runtime.rng.getstate() if message.explain else None
-    step, lease = await take(runtime, turn, key, request_id)
+    step, lease, waited_s = await take(runtime, turn, key, request_id)
     explanation = None if draws is None else explained(runtime, turn, step, draws)
     attempt = len(turn.state.attempts)
     return Selected(
-        runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
+        runtime,
+        message,
+        lease,
+        step.candidate,
+        step.resolved,
+        turn.state.id,
+        attempt,
+        explanation,
+        waited_s,
     )
 
 
@@ -89,11 +98,13 @@ async def first(
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
-async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple[Try, Lease]:
-    """Go on with the turn until a slot is taken. Waits only where the route says to.
+async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple[Try, Lease, float]:
+    """Go on with the turn until a slot is taken. Waits only where the route says to; the seconds
+    it did are the last member.
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
+    waited_s = 0.0
     while True:
         now = runtime.clock()
         limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
@@ -111,14 +122,14 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
             turn.begin(step, now, lease.id)
             charge(runtime, key, lease)
             await turns.save(runtime, turn, now)
-            return step, lease
+            return step, lease, waited_s
         if isinstance(step, Halt):
             await end(runtime, turn, step, now, request_id)
         elif step.kind == "round":
             await turns.save(runtime, turn, now)
             raise TurnWaiting(step.until - now)
         else:
-            await wait(runtime, step, now)
+            waited_s += await wait(runtime, step, now)
 
 
 async def reserve(runtime: Runtime, turn: Turn, step: Try, key: Key, now: float) -> Lease | None:
@@ -143,10 +154,14 @@ def charge(runtime: Runtime, key: Key, lease: Lease) -> None:
         runtime.limits.keep(lease.id, held, lease.expires_at)
 
 
-async def wait(runtime: Runtime, step: Wait, now: float) -> None:
-    """Sit out a wait for recovery; the caller's request stays open meanwhile."""
+async def wait(runtime: Runtime, step: Wait, now: float) -> float:
+    """Sit out a wait for recovery; the caller's request stays open meanwhile. How long it was."""
+    waiting = perf_counter()
     await runtime.sleep(max(0.0, step.until - now))
+    waited_s = perf_counter() - waiting
+    runtime.meters.queue.observe(waited_s)
     runtime.store.expire(runtime.clock())
+    return waited_s
 
 
 async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: str) -> None:

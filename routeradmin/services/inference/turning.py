@@ -18,13 +18,15 @@ from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason
 from routeradmin.services import admission, turns
 from routeradmin.services.asking import resolve_allowed
-from routeradmin.services.inference import attempt, streaming
+from routeradmin.services.inference import attempt, gen_ai, streaming
 from routeradmin.services.inference.asked import Asked, request_of
 from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
 from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable
 from routeradmin.services.inference.interrupt import Interrupt
 from routeradmin.services.inference.renewal import Renewal
 from routeradmin.services.keys import Key
+from routeradmin.services.metering import INFERENCE
+from routeradmin.services.metering.meters import Call
 from routeradmin.services.runtime import Runtime
 
 BYTES_PER_TOKEN = 4  # what is charged for an answer that reports no usage
@@ -115,12 +117,14 @@ class Turning:
         return self._refused is None
 
     async def _wait(self, step: Wait, now: float) -> None:
-        waiting = perf_counter()
+        runtime, waiting = self._runtime, perf_counter()
         with self._interrupt:
-            await self._runtime.sleep(max(0.0, step.until - now))
-        self._elsewhere_s += perf_counter() - waiting
+            await runtime.sleep(max(0.0, step.until - now))
+        waited_s = perf_counter() - waiting
+        self._elsewhere_s += waited_s
+        runtime.meters.queue.observe(waited_s)
         if self._interrupt.reason is Ending.DEADLINE:
-            self.turn.stop(HaltReason.DEADLINE, self._runtime.clock())
+            self.turn.stop(HaltReason.DEADLINE, runtime.clock())
 
     async def _try(self, step: Try, now: float) -> None:
         runtime, turn = self._runtime, self.turn
@@ -184,6 +188,7 @@ class Turning:
             now=now,
             replay_unanswered=turn.policy.turn.replay_unanswered,
         )
+        self._meter(lease.key.deployment, outcome)
         settled = _counted(outcome, progress, lease)
         settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
         turn.tell(
@@ -203,9 +208,17 @@ class Turning:
             return lease.held_tokens
         return (settled.input_tokens or 0) + (settled.output_tokens or 0)
 
+    def _meter(self, deployment: str, outcome: Outcome) -> None:
+        meters, step = self._runtime.meters, self.step
+        meters.attempt(deployment, outcome)
+        if step is not None:
+            provider = step.candidate.deployment.provider.id
+            meters.called(Call(gen_ai.operation_of(self._asked.operation), provider), outcome)
+
     def _over(self, halt: Halt) -> Result:
         self._interrupt.close()
         overhead_ms = (perf_counter() - self._started - self._elsewhere_s) * 1000
+        self._runtime.meters.overhead[INFERENCE].observe(max(0.0, overhead_ms) / 1000)
         record = turns.record(
             self._runtime,
             self.turn,
