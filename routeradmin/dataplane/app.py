@@ -13,7 +13,16 @@ from urllib.parse import unquote
 
 from routeradmin.dataplane import decision, dialects, faults, inference, metrics, models, probes
 from routeradmin.dataplane.errors import ApiError
-from routeradmin.dataplane.http import ClientGone, Receive, Scope, Send, answer, request_id
+from routeradmin.dataplane.http import (
+    JSON,
+    ClientGone,
+    Header,
+    Receive,
+    Scope,
+    Send,
+    answer,
+    request_id,
+)
 from routeradmin.services.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -38,7 +47,7 @@ class Exchange:
         status: int,
         body: bytes,
         headers: tuple[tuple[bytes, bytes], ...] = (),
-        content_type: bytes = b"application/json",
+        content_type: Header = JSON,
     ) -> None:
         self.answered = True
         named = ((b"x-request-id", self.request_id), *headers)

@@ -18,7 +18,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
 M = TypeVar("M", bound=BaseModel)
 
-JSON = b"application/json"
+JSON: Header = (b"content-type", b"application/json")
 REQUEST_ID_MAX = 128
 # Clients that still write when the answer comes see a broken pipe instead of it; so a body that
 # is too large is read on and thrown away, up to this many bytes.
@@ -90,14 +90,14 @@ async def answer(
     status: int,
     body: bytes,
     headers: Iterable[Header] = (),
-    content_type: bytes = JSON,
+    content_type: Header = JSON,
 ) -> None:
     await send(
         {
             "type": "http.response.start",
             "status": status,
             "headers": [
-                (b"content-type", content_type),
+                content_type,
                 (b"content-length", str(len(body)).encode()),
                 *headers,
             ],

@@ -113,5 +113,5 @@ def record(
         "overhead_ms": overhead_ms,
     }
     runtime.journal.record(kept)
-    runtime.meters.turn(known["halt"] or "")
+    runtime.meters.turn(str(known["halt"] or ""))
     return kept
