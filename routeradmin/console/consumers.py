@@ -19,7 +19,7 @@ SIGNED_OUT = 4401
 FORBIDDEN = 4403
 
 
-class LiveConsumer(AsyncWebsocketConsumer):
+class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
     """One viewer. ``tickets`` says whether it may look, at the start and again and again."""
 
     async def connect(self) -> None:

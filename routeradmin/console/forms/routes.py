@@ -10,7 +10,7 @@ from django import forms
 from routeradmin.console import catalog
 from routeradmin.console.drafts import Draft
 from routeradmin.console.fields import One, Several, Text, number
-from routeradmin.console.forms.providers import ID_HELP, admin_state, tags
+from routeradmin.console.forms.providers import ID_HELP, admin_state, offer, tags
 
 STRATEGIES = (
     ("", "the catalog's default"),
@@ -142,7 +142,7 @@ class RouteDraft(Draft):
         super().__init__(*args, **kwargs)
         present = self.initial.get("strategy") or self.data.get("strategy") or ""
         if present.startswith("custom:"):
-            self.fields["strategy"].choices = [*STRATEGIES, (present, present)]
+            offer(self, "strategy", [*STRATEGIES, (present, present)])
 
     def typed(self) -> dict[str, Any]:
         values = super().typed()
