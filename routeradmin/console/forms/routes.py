@@ -29,6 +29,7 @@ WHEN_EXHAUSTED = (
     ("least_bad", "least_bad: take what recovers first"),
 )
 BLANK_ROWS = 3
+MOST_OPTIONS = 100  # above it a row is a text field that suggests, not a select
 
 
 class TierEditor(forms.Widget):
@@ -44,7 +45,9 @@ class TierEditor(forms.Widget):
         context["widget"]["rows"] = [
             {**row, "tier": row["position"] + 1} for row in [*rows, *blanks]
         ]
-        context["widget"]["deployments"] = catalog.choices("serving_models")()
+        deployments = catalog.choices("serving_models")()
+        context["widget"]["deployments"] = deployments
+        context["widget"]["by_name"] = len(deployments) > MOST_OPTIONS
         return context
 
     def value_from_datadict(
