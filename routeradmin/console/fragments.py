@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from routeradmin.console import board
 from routeradmin.services.live import Delta
 
-FIGURES = ("healthy", "cooling", "draining", "needs-attention", "unhealthy", "active")
+FIGURES = ("healthy", "cooling", "draining", "needs-attention", "unhealthy", "active", "rpm")
 
 
 def partial(cell: str, content: str) -> SafeString:
