@@ -46,18 +46,16 @@ def test_a_kill_during_traffic_loses_nothing_but_the_last_moment(server: Make) -
     callers = [threading.Thread(target=hammer, args=(running, stop)) for _ in range(4)]
     for caller in callers:
         caller.start()
-    for status, after in ((429, "120"), (429, None)):
-        lease = running.post("/api/v1/select", {"model": "chat", "exclude": ["one"]})
-        facts = {"outcome": "failure", "status": status, "retry_after": after}
+    leases = [running.post("/api/v1/select", {"model": "chat", "exclude": ["one"]}) for _ in "ab"]
+    for lease, hint in zip(leases, (None, "120"), strict=True):  # a level, then a long cooldown
+        facts = {"outcome": "failure", "status": 429, "retry_after": hint}
         running.post(f"/api/v1/leases/{lease['lease_id']}/report", facts)
-        running.call("DELETE", "/api/v1/cooldowns?deployment=two") if after else None
     running.post("/api/v1/select", {"model": "narrow"})
     tight = {"deployment": "tight", "seconds": 500, "reason": "kept over a crash"}
     running.post("/api/v1/cooldowns", tight | {"credential": "open"})
     configured = running.call("GET", "/api/v1/catalog").body
     before = {one["id"]: one for one in running.get("/api/v1/state")["candidates"]}
-    killed_after = time.monotonic() + SAVED_WITHIN_S
-    time.sleep(max(0.0, killed_after - time.monotonic()))
+    time.sleep(SAVED_WITHIN_S)  # what is promised: later changes may be lost, these may not
     running.stop(signal.SIGKILL)
     stop.set()
     for caller in callers:
