@@ -93,11 +93,15 @@ class Feed:
 
     @contextmanager
     def watching(self) -> Iterator[Viewer]:
-        """A viewer for as long as the context lasts; its first frame greets it."""
+        """A viewer for as long as the context lasts.
+
+        Its first frame greets it with the place in the stream: a page that was read at that
+        counter or later, by this process, has missed nothing.
+        """
         viewer = Viewer()
         if not self._viewers:
             self._baseline(self.runtime.clock())
-        viewer.offer(self._frame("hello", self.seq))
+        viewer.offer(self._frame("hello", self._last_seq))
         self._viewers.add(viewer)
         self._start()
         try:
@@ -138,6 +142,7 @@ class Feed:
         snapshot = self.runtime.current.snapshot
         frame: dict[str, Any] = {
             "kind": kind,
+            "process": self.runtime.process_id,
             "epoch": self.runtime.store.epoch,
             "seq": seq,
             "previous_seq": self._last_seq,

@@ -168,8 +168,11 @@ document.addEventListener("DOMContentLoaded", () => {
       showLink();
       return;
     }
-    const missing = frame.epoch !== epoch || frame.revision !== revision
-      || (frame.kind === "hello" ? frame.seq !== seq : frame.previous_seq !== seq);
+    // A page read later than the greeting's place has all of it, if the same process made both.
+    const behind = frame.kind === "hello"
+      ? frame.seq > seq || frame.process !== board().dataset.process
+      : frame.previous_seq !== seq;
+    const missing = behind || frame.epoch !== epoch || frame.revision !== revision;
     if (missing) {
       // Frames wait in line meanwhile, and say the newest value again: nothing goes backwards.
       event.detail.waitUntil(snapshot().then(() => {
