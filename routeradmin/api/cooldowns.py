@@ -21,6 +21,7 @@ from routeradmin.services import candidates, cooldowns, runtime
 
 router = Router(tags=["cooldowns"], by_alias=True)
 
+FIELDS = ("deployment", "credential", "class", "set_by", "since", "until")
 MOST_SECONDS = 365 * 24 * 3600
 
 
@@ -64,11 +65,10 @@ def running() -> list[dict[str, Any]]:
     response=Page[RunningCooldown],
     auth=reading,
     summary="List running cooldowns",
-    openapi_extra={"parameters": listing.documented(("deployment", "credential", "class"))},
+    openapi_extra={"parameters": listing.documented(FIELDS)},
 )
 def list_cooldowns(request: HttpRequest) -> HttpResponse:
-    fields = ("deployment", "credential", "class", "set_by", "until", "since")
-    return answer(request, listing.of_request(request, running(), fields))
+    return answer(request, listing.of_request(request, running(), FIELDS))
 
 
 @router.post("", response=RunningCooldown, auth=acting, summary="Set or extend a cooldown")
