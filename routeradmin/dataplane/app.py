@@ -132,7 +132,7 @@ class DataPlane:
         except ClientGone:
             log.debug("client left before its request was complete")
         except Exception:
-            log.exception("request %s failed", exchange.request_id.decode())
+            log.exception("a request failed", extra={"request_id": exchange.request_id.decode()})
             if exchange.answered:
                 raise
             fault = ApiError(

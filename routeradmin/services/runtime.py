@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
 import secrets as chance
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,6 +18,8 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connections
 
+from routeradmin import logs
+from routeradmin.adapters import open_telemetry
 from routeradmin.adapters.addresses import Policy as AddressPolicy
 from routeradmin.adapters.clock import SteadyClock
 from routeradmin.adapters.references import References
@@ -35,6 +38,7 @@ from routeradmin.services.keys import KeyRing
 from routeradmin.services.metering import Meters
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
+from routeradmin.services.tracing import OFF, Tracer
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +73,7 @@ class Runtime:
     accepting: bool = False
     is_demo: bool = False
     open_metrics: bool = False
+    tracer: Tracer = OFF
     meters: Meters = field(default_factory=Meters)
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
@@ -137,6 +142,8 @@ async def start() -> Runtime:
 
     runtime = get()
     if not runtime.accepting:
+        logs.clean_with(lambda: runtime.secrets.redactor)
+        runtime.tracer = open_telemetry.from_environment(os.environ) or runtime.tracer
         await sync_to_async(bootstrap.from_environment)()
         await sync_to_async(publishing.load)(runtime)
         runtime.accepting = True
@@ -157,3 +164,4 @@ async def stop() -> None:
     runtime.writer.submit(connections.close_all).result()
     runtime.writer.shutdown()
     await runtime.upstream.close()
+    await asyncio.to_thread(runtime.tracer.close)

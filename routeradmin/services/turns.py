@@ -20,6 +20,7 @@ from routeradmin.engine.state import (
 )
 from routeradmin.engine.turn import Turn
 from routeradmin.engine.turn_state import Opening
+from routeradmin.services import turn_log
 from routeradmin.services.asking import request_of
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
@@ -113,5 +114,6 @@ def record(
         "overhead_ms": overhead_ms,
     }
     runtime.journal.record(kept)
+    turn_log.tell(kept)
     runtime.meters.turn(str(known["halt"] or ""))
     return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,8 +84,10 @@ class CallMaker:
         self._idempotency_key = key
         self._template: Template | None = None
 
-    def make(self, candidate: Candidate, protocol: str) -> UpstreamCall:
-        """Raises NoSecret."""
+    def make(
+        self, candidate: Candidate, protocol: str, trace: Mapping[str, str] | None = None
+    ) -> UpstreamCall:
+        """``trace``: headers that carry the trace on. Raises NoSecret."""
         asked, endpoint = self._asked, candidate.deployment.endpoint
         operation = asked.operation if protocol == asked.api else protocol
         secret = self._runtime.secrets.get(candidate.credential)
@@ -93,6 +96,7 @@ class CallMaker:
         if asked.facts.stream:
             headers["accept"] = _STREAM_ACCEPT
         headers["idempotency-key"] = self._idempotency_key
+        headers.update(trace or ())
         if protocol == asked.api:
             own = dict(endpoint.headers)
             headers.update((name, v) for name, v in asked.wishes.forwarded if name not in own)

@@ -16,7 +16,7 @@ from routeradmin.engine.resolve import Resolved
 from routeradmin.engine.state import Grant, Lease, Outcome
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason
-from routeradmin.services import admission, turns
+from routeradmin.services import admission, tracing, turns
 from routeradmin.services.asking import resolve_allowed
 from routeradmin.services.inference import attempt, gen_ai, streaming
 from routeradmin.services.inference.asked import Asked, request_of
@@ -28,6 +28,7 @@ from routeradmin.services.keys import Key
 from routeradmin.services.metering import INFERENCE
 from routeradmin.services.metering.meters import Call
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.tracing import Span
 
 BYTES_PER_TOKEN = 4  # what is charged for an answer that reports no usage
 
@@ -80,6 +81,7 @@ class Turning:
             deadline_at=None if deadline_s is None else now + deadline_s,
             streaming=asked.facts.stream,
         )
+        self._span = tracing.turn_started(runtime.tracer, self.turn, asked, request_id)
         if self.turn.state.deadline_at is not None:
             interrupt.at(self.turn.state.deadline_at - now)
         idempotency_key = asked.wishes.idempotency_key or secrets.token_hex(16)
@@ -90,6 +92,14 @@ class Turning:
         self._elsewhere_s = 0.0  # waiting for upstreams, and between rounds
 
     async def run(self) -> Result:
+        """Raises nothing that an upstream or a client could cause."""
+        try:
+            return await self._run()
+        except BaseException as problem:
+            self._span.end({}, type(problem).__name__)
+            raise
+
+    async def _run(self) -> Result:
         runtime, turn = self._runtime, self.turn
         preferred = runtime.affinity.preferred(
             self._resolved.route, self._asked.wishes.session, turn.state.started_at
@@ -148,26 +158,27 @@ class Turning:
         self.step, self._attempted = step, None
         progress = Progress(perf_counter())
         renewal = Renewal(runtime, lease, request.lease_ttl_s)
+        span = tracing.attempt_started(self._span, step, self._asked, number)
         facts = AttemptFacts(Ending.CANCELLED)
         try:
             with self._interrupt:
-                self._attempted = await self._carry(step, progress)
+                self._attempted = await self._carry(step, progress, span)
                 facts = self._attempted.facts
             if self._attempted is None:
                 facts = AttemptFacts(self._interrupt.reason or Ending.CANCELLED)
         finally:
             renewal.stop()
             self._elsewhere_s += progress.upstream_s
-            used = await self._end(progress.complete(facts), progress, lease, number)
+            used = await self._end(progress.complete(facts), progress, lease, number, span)
             if charge is not None:
                 charge.settle(used)
 
-    async def _carry(self, step: Try, progress: Progress) -> Attempted:
+    async def _carry(self, step: Try, progress: Progress, span: Span) -> Attempted:
         candidate = step.candidate
         protocol = protocol_of(candidate, self._asked)
         job = Job(
             self._runtime.upstream,
-            self._calls.make(candidate, protocol),
+            self._calls.make(candidate, protocol, span.headers()),
             self._asked,
             protocol,
             self._runtime.redact,
@@ -178,7 +189,9 @@ class Turning:
             return await streaming.stream(job, progress, self._sink)
         return await attempt.plain(job, progress)
 
-    async def _end(self, facts: AttemptFacts, progress: Progress, lease: Lease, number: int) -> int:
+    async def _end(
+        self, facts: AttemptFacts, progress: Progress, lease: Lease, number: int, span: Span
+    ) -> int:
         """Settle the lease and tell the turn; answers the tokens that were used."""
         runtime, turn = self._runtime, self.turn
         now = runtime.clock()
@@ -189,6 +202,7 @@ class Turning:
             replay_unanswered=turn.policy.turn.replay_unanswered,
         )
         self._meter(lease.key.deployment, outcome)
+        tracing.attempt_ended(span, outcome)
         settled = _counted(outcome, progress, lease)
         settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
         turn.tell(
@@ -218,6 +232,7 @@ class Turning:
     def _over(self, halt: Halt) -> Result:
         self._interrupt.close()
         overhead_ms = (perf_counter() - self._started - self._elsewhere_s) * 1000
+        tracing.turn_ended(self._span, self.turn, overhead_ms)
         self._runtime.meters.overhead[INFERENCE].observe(max(0.0, overhead_ms) / 1000)
         record = turns.record(
             self._runtime,
