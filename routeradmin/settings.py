@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "routeradmin.access",
     "routeradmin.catalog",
     "routeradmin.journal",
+    "routeradmin.alerting",
     "routeradmin.console",
     "routeradmin.worker",
 ]

@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 def load(runtime: Runtime) -> None:
     """At the start of a process: keys, catalog, and the state that survived. Idempotent."""
     runtime.keys.load()
+    runtime.alerts.targets.load(runtime.sealer)
     with runtime.publishing:
         _serve_stored(runtime)
         keeping.restore(runtime.store, runtime.clock())
@@ -40,6 +41,7 @@ def load(runtime: Runtime) -> None:
 def catch_up(runtime: Runtime) -> bool:
     """Serve what another process published since; False when there is nothing newer."""
     runtime.keys.catch_up()
+    runtime.alerts.targets.catch_up(runtime.sealer)
     with runtime.publishing:
         if latest_number() <= runtime.current.revision:
             return False

@@ -31,6 +31,7 @@ from routeradmin.engine.strategies import Selector
 from routeradmin.services import journal_writing
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
+from routeradmin.services.alerts.alerts import Alerts
 from routeradmin.services.current import Current
 from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
@@ -74,6 +75,7 @@ class Runtime:
     is_demo: bool = False
     open_metrics: bool = False
     tracer: Tracer = OFF
+    alerts: Alerts = field(default_factory=Alerts)
     meters: Meters = field(default_factory=Meters)
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
@@ -84,6 +86,7 @@ class Runtime:
     def __post_init__(self) -> None:
         self.store.listen(self.journal.heard)
         self.store.listen(self.meters.heard)
+        self.store.listen(self.alerts.signals.heard)
 
     def redact(self, text: str) -> str:
         """Text that came from outside, without any secret held here."""
@@ -163,5 +166,6 @@ async def stop() -> None:
         log.error("%d records could not be written any more: %s", runtime.journal.waiting, problem)
     runtime.writer.submit(connections.close_all).result()
     runtime.writer.shutdown()
+    await runtime.alerts.close()
     await runtime.upstream.close()
     await asyncio.to_thread(runtime.tracer.close)

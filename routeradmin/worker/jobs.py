@@ -13,6 +13,15 @@ async def expire_leases(runtime: Runtime) -> None:
     runtime.store.expire(runtime.clock())
 
 
+async def look_for_alerts(runtime: Runtime) -> None:
+    await runtime.alerts.look(runtime)
+
+
+async def send_alerts(runtime: Runtime) -> None:
+    """Begin what is due; receivers that are slow hold up nothing here."""
+    await runtime.alerts.send(runtime)
+
+
 def jobs() -> tuple[Job, ...]:
     """The table, with state of its own for those jobs that keep some."""
     prober = Prober()
@@ -22,6 +31,8 @@ def jobs() -> tuple[Job, ...]:
         # A database that came back is written to soon: every second without it is one more to lose.
         Job("write journal", 0.1, journal_writing.flush, longest_pause_s=2.0),
         Job("probe", 0.5, prober.tick, close=prober.stop),
+        Job("look for alerts", 2.0, look_for_alerts),
+        Job("send alerts", 0.5, send_alerts),
         # Commands write to the database of a running server: their keys and imports count too.
         Job("catch up", 1.0, upkeep.catch_up),
         Job("note key use", 15.0, upkeep.note_key_use),
