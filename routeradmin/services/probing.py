@@ -187,6 +187,7 @@ class Prober:
 
     due: dict[ProbeKey, Due] = field(default_factory=dict)
     running: dict[ProbeKey, asyncio.Task[None]] = field(default_factory=dict)
+    most_at_once: int = MOST_AT_ONCE
     _askings: tuple[Snapshot, list[Asking]] | None = None
 
     async def tick(self, runtime: Runtime) -> None:
@@ -199,7 +200,7 @@ class Prober:
         self._plan(wanted, now)
         ready = [one for one in wanted if one.key not in self.running and self._at(one) <= now]
         ready.sort(key=self._at)
-        for asking in ready[: max(MOST_AT_ONCE - len(self.running), 0)]:
+        for asking in ready[: max(self.most_at_once - len(self.running), 0)]:
             self.due[asking.key] = Due(now + asking.probe.interval_s, asking.probe)
             self.running[asking.key] = asyncio.create_task(self._run(asking, runtime))
 
