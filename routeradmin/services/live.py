@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from routeradmin.engine.condition import WINDOW_S
+from routeradmin.engine.describe import utc_text
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateKey, CandidateState, Change
 from routeradmin.services import candidates
@@ -157,7 +158,7 @@ class Feed:
             "seq": seq,
             "previous_seq": self._last_seq,
             "revision": snapshot.revision,
-            "now": candidates.timestamp(self.runtime.clock()),
+            "now": utc_text(self.runtime.clock()),
         }
         if content is not None:
             frame["content"] = content
@@ -228,7 +229,7 @@ def state_json(runtime: Runtime) -> Row:
         "seq": seq_of(runtime),
         "revision": snapshot.revision,
         "config_digest": snapshot.config_digest,
-        "now": candidates.timestamp(now),
+        "now": utc_text(now),
         "degraded": sorted(runtime.degraded),
         "processes": runtime.processes(),
         "candidates": candidates.candidates_json(snapshot, runtime.store.states(), now),

@@ -23,7 +23,7 @@ def jobs() -> tuple[Job, ...]:
         Job("write journal", 0.1, journal_writing.flush, longest_pause_s=2.0),
         Job("probe", 0.5, prober.tick, close=prober.stop),
         # Commands write to the database of a running server: their keys and imports count too.
-        Job("catch up", 1.0, upkeep.catch_up),
+        Job("catch up", 1.0, upkeep.catch_up, longest_pause_s=5.0),
         Job("note key use", 15.0, upkeep.note_key_use),
         Job("look at outside secrets", 5.0, upkeep.refresh_secrets),
         Job("delete old records", 600.0, retention.retain, limit_s=300.0),
