@@ -34,6 +34,9 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("Providers", "providers"),
             Entry("Credentials", "credentials"),
             Entry("Policies", "policies"),
+            Entry("Rules", "rules"),
+            Entry("Intents", "intents"),
+            Entry("Defaults", "defaults", "admin"),
         ),
     ),
     (

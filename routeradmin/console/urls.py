@@ -11,6 +11,7 @@ from routeradmin.console.views import (
     audit,
     catalog,
     credentials,
+    defaults,
     deployments,
     endpoints,
     events,
@@ -22,6 +23,7 @@ from routeradmin.console.views import (
     providers,
     revisions,
     routes,
+    rules,
     session,
     transfer,
     turns,
@@ -37,6 +39,8 @@ NOUNS = (
     providers.NOUN,
     credentials.NOUN,
     policies.NOUN,
+    rules.RULES,
+    rules.INTENTS,
 )
 
 
@@ -62,6 +66,7 @@ urlpatterns: list[URLPattern] = [
     path("revisions/<int:number>/rollback", revisions.rollback, name="rollback"),
     path("transfer", transfer.show, name="transfer"),
     path("export/catalog.<file_format:format>", transfer.export, name="export"),
+    path("defaults", defaults.edit, name="defaults"),
     path("keys", keys.show, name="keys"),
     path("new/keys", keys.create, name="keys-new"),
     path("edit/keys/<path:uid>", keys.edit, name="keys-edit"),

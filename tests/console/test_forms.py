@@ -270,3 +270,16 @@ def test_a_probe_of_ones_own_can_be_set_and_taken_back(catalog: Runtime, as_admi
         as_admin.post(address, filled(as_admin, address) | {"probe__mode": ""}).status_code == 303
     )
     assert entry(catalog, "serving_models", "near/by").probe is None
+
+
+def test_the_catalog_s_defaults_are_edited_like_an_object(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    shown = filled(as_admin, "/defaults")
+    assert as_admin.post("/defaults", shown).status_code == 303
+    assert catalog.current.revision == 1
+    given = shown | {"strategy": "least_busy", "policy_id": "calm", "auto_priority": "chat"}
+    assert as_admin.post("/defaults", given).status_code == 303
+    assert catalog.current.document.defaults.strategy == "least_busy"
+    assert as_admin.post("/defaults", shown | {"strategy": "fill_first"}).status_code == 409
+    assert as_admin.post("/defaults", {"policy_id": "none"}).status_code == 422
