@@ -92,8 +92,9 @@ class Draft(forms.Form):
         seen = self._seen()
         for name, field in self.fields.items():
             # Boxes say which, not in what order: what was there keeps its place.
-            if isinstance(field, forms.MultipleChoiceField) and isinstance(values.get(name), list):
-                values[name] = in_order_of(values[name], seen.get(name) or ())
+            chosen = values.get(name)
+            if isinstance(field, forms.MultipleChoiceField) and isinstance(chosen, list):
+                values[name] = in_order_of(chosen, seen.get(name) or ())
         return values
 
     def _seen(self) -> dict[str, Any]:
