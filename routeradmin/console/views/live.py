@@ -68,6 +68,7 @@ def _board(wanted: board.Filter) -> dict[str, Any]:
         "process": current.process_id,
         "wanted": wanted,
         "groups": board.groups(snapshot, rows, wanted),
+        "beats": current.heartbeats,
         "sums": board.summary(rows),
         "processes_ready": sum(p["revision"] == state["revision"] for p in state["processes"]),
         "figure_states": FIGURE_STATES,
