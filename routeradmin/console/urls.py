@@ -56,6 +56,7 @@ urlpatterns: list[URLPattern] = [
     path("logout", session.SignOut.as_view(), name="logout"),
     path("account", session.account, name="account"),
     path("act", actions.act, name="act"),
+    path("bulk/deployments", actions.bulk, name="bulk"),
     path("explain", explain.show, name="explain"),
     path("turns", turns.show, name="turns"),
     path("turns/<path:uid>", turns.one, name="turn"),
