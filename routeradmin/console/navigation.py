@@ -19,6 +19,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         (
             Entry("Live", "live"),
             Entry("Explain", "explain"),
+            Entry("Playground", "playground"),
             Entry("Turns", "turns"),
             Entry("Events", "events"),
         ),

@@ -30,7 +30,19 @@ IDS = {
     "intents": "talk",
 }
 READ = [
-    *("live", "explain", "turns", "events", "audit", "revisions", "transfer", "keys", "account"),
+    *(
+        "live",
+        "explain",
+        "playground",
+        "judge",
+        "turns",
+        "events",
+        "audit",
+        "revisions",
+        "transfer",
+        "keys",
+        "account",
+    ),
     *(noun.slug for noun in NOUNS),
 ]
 CHANGING = [f"{noun.slug}-new" for noun in NOUNS] + ["keys-new", "users-new", "users", "defaults"]
