@@ -111,6 +111,11 @@ def count(value: float | None) -> str:
 
 
 @register.filter
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+@register.filter
 def duration_ms(value: float | None) -> str:
     if value is None:
         return "–"
