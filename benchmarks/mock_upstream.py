@@ -47,9 +47,9 @@ PLAIN = json.dumps(
         "usage": {"prompt_tokens": 12, "completion_tokens": 20, "total_tokens": 32},
     }
 ).encode()
-WHOLE = (
-    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
-    b"content-length: %d\r\n\r\n%s" % (len(PLAIN), PLAIN)
+WHOLE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (
+    len(PLAIN),
+    PLAIN,
 )
 
 

@@ -72,8 +72,7 @@ async def read(exchange: Exchange, api: str, operation: str) -> Asked:
     """Raises ApiError 400 for a body or header that routing cannot go by, 413 for a large body."""
     raw = await read_body(exchange.receive, MOST_BODY_BYTES)
     try:
-        wishes = asking.wishes_of(exchange.scope["headers"], api)
-        return asking.read(api, operation, raw, wishes)
+        return asking.read(api, operation, raw, exchange.scope["headers"])
     except BadBody as problem:
         raise ApiError(400, "invalid_json", str(problem)) from None
     except Invalid as problem:

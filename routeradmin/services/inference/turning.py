@@ -6,7 +6,6 @@ client leaving, the deadline, the server stopping.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -21,7 +20,7 @@ from routeradmin.services.asking import resolve_allowed
 from routeradmin.services.inference import attempt, streaming
 from routeradmin.services.inference.asked import Asked, request_of
 from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
-from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable
+from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable, ways_of
 from routeradmin.services.inference.interrupt import Interrupt
 from routeradmin.services.inference.renewal import Renewal
 from routeradmin.services.keys import Key
@@ -67,7 +66,12 @@ class Turning:
         now = runtime.clock()
         runtime.store.expire(now)
         snapshot = runtime.current.snapshot
-        request = request_of(asked, key.uid, translatable=translatable(snapshot, asked))
+        request = request_of(
+            asked,
+            key.uid,
+            translatable=translatable(snapshot, asked),
+            with_headers=ways_of(snapshot).rules_read_headers,
+        )
         self._resolved: Resolved = resolve_allowed(runtime, request, key, now)
         deadline_s = asked.wishes.deadline_s
         self.turn = Turn.start(
@@ -80,7 +84,7 @@ class Turning:
         )
         if self.turn.state.deadline_at is not None:
             interrupt.at(self.turn.state.deadline_at - now)
-        idempotency_key = asked.wishes.idempotency_key or secrets.token_hex(16)
+        idempotency_key = asked.wishes.idempotency_key or self.turn.state.id
         self._calls = CallMaker(runtime, self._resolved.snapshot, asked, idempotency_key)
         self._attempted: Attempted | None = None
         self.step: Try | None = None
