@@ -98,6 +98,8 @@ class Turning:
         )
         while True:
             now = runtime.clock()
+            if self._interrupt.reason is Ending.DEADLINE and turn.state.halt is None:
+                turn.stop(HaltReason.DEADLINE, now)
             step = turn.next(
                 runtime.store,
                 now,
@@ -123,8 +125,6 @@ class Turning:
         with self._interrupt:
             await self._runtime.sleep(max(0.0, step.until - now))
         self._elsewhere_s += perf_counter() - waiting
-        if self._interrupt.reason is Ending.DEADLINE:
-            self.turn.stop(HaltReason.DEADLINE, self._runtime.clock())
 
     async def _try(self, step: Try, now: float) -> None:
         runtime, turn = self._runtime, self.turn
@@ -188,7 +188,7 @@ class Turning:
             now=now,
             replay_unanswered=turn.policy.turn.replay_unanswered,
         )
-        settled = _counted(outcome, progress, lease)
+        settled = _counted(self._asked, outcome, progress, lease)
         settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
         turn.tell(
             outcome,
@@ -210,12 +210,13 @@ class Turning:
     def _over(self, halt: Halt) -> Result:
         self._interrupt.close()
         overhead_ms = (perf_counter() - self._started - self._elsewhere_s) * 1000
-        record = turns.record(
-            self._runtime,
+        record = turns.as_record(
             self.turn,
             request_id=self._request_id,
             overhead_ms=round(max(0.0, overhead_ms), 3),
         )
+        if halt.halt is not None:  # a request that nothing could serve is no turn
+            self._runtime.journal.record(record)
         return Result(
             halt,
             self.turn,
@@ -228,8 +229,11 @@ class Turning:
         )
 
 
-def _counted(outcome: Outcome, progress: Progress, lease: Lease) -> Outcome:
-    """A success that reports no usage and held no estimate is charged what was seen of it."""
+def _counted(asked: Asked, outcome: Outcome, progress: Progress, lease: Lease) -> Outcome:
+    """A success that reports no usage and held no estimate is charged what was seen of it;
+    counting tokens uses none."""
+    if asked.counts_only:
+        return replace(outcome, input_tokens=0, output_tokens=0)
     unreported = outcome.input_tokens is None and outcome.output_tokens is None
     if outcome.failure is not None or not unreported or lease.held_tokens:
         return outcome
