@@ -55,17 +55,16 @@ async def carry_out(exchange: Exchange, api: str, operation: str | None = None) 
     key = authorize(runtime, exchange.scope, "inference")
     asked = await read(exchange, api, operation or api)
     interrupt = Interrupt()
-    with Client(exchange, interrupt) as client:
+    with Client(exchange, interrupt, key) as client:
         turning = Turning(runtime, asked, key, client, interrupt, exchange.request_id.decode())
         client.turning = turning
         result = await turning.run()
-        client.limits = runtime.limits.headers(key, runtime.clock())
         if result.halt.halt is HaltReason.CANCELLED:
             return  # nobody is there to be answered
         if client.began:
             await client.end(end_of_stream(exchange, asked, result))
         else:
-            await answer(exchange, asked, turning, result, client.limits)
+            await answer(exchange, asked, turning, result, client.limits())
 
 
 async def read(exchange: Exchange, api: str, operation: str) -> Asked:
