@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from routeradmin.catalog.files import litellm, litellm_rs, switchailocal, yaml_source
-from routeradmin.catalog.files.draft import Draft
+from routeradmin.catalog.files.draft import Draft, Remark
 from routeradmin.catalog.files.switchailocal_keys import GROUPS
 from routeradmin.catalog.problems import Invalid, Problem
 
-READERS: dict[str, Callable[[bytes], Draft]] = {
+READERS: dict[str, Callable[[dict[str, Any], list[Remark]], Draft]] = {
     litellm.SOURCE: litellm.parse,
     litellm_rs.SOURCE: litellm_rs.parse,
     switchailocal.SOURCE: switchailocal.parse,
@@ -24,6 +24,7 @@ _SIGNS: dict[str, frozenset[str]] = {
         | {"api-keys", *GROUPS}
     ),
 }
+SIGNS = frozenset[str]().union(*_SIGNS.values())
 
 
 def read(data: bytes, source: str = AUTO) -> Draft:
@@ -31,9 +32,8 @@ def read(data: bytes, source: str = AUTO) -> Draft:
 
     Raises Invalid where the file is unreadable or belongs to none of them.
     """
-    if source == AUTO:
-        source = detect(yaml_source.load(data)[0])
-    return READERS[source](data)
+    values, repeated = yaml_source.load(data)
+    return READERS[detect(values) if source == AUTO else source](values, repeated)
 
 
 def detect(values: dict[str, Any]) -> str:
@@ -44,4 +44,12 @@ def detect(values: dict[str, Any]) -> str:
         if signs.intersection(values):
             return source
     names = ", ".join(READERS)
-    raise Invalid([Problem("", f"is a file of none of {names}: name the program if it is one")])
+    raise Invalid(
+        [
+            Problem(
+                "",
+                f"is a file of none of {names}: name the program if it is one of theirs; a "
+                "catalog of ours is TOML or JSON and starts with its format",
+            )
+        ]
+    )

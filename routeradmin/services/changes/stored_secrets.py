@@ -88,6 +88,11 @@ def _keep(draft: Draft, account: Account, secret: Secret) -> None:
         raise _refused("an anonymous credential has none: choose another auth_kind first")
     if is_reference(reference):
         raise _refused(f"is kept outside, at {reference}: change it there, or name a stored one")
+    store(draft, account.id, reference, secret)
+
+
+def store(draft: Draft, credential_id: str, reference: str, secret: Secret) -> None:
+    """Seal the secret under its name and report it; the same one again changes nothing."""
     secret_ids({reference}, draft.now)
     row = SecretRow.objects.get(reference=reference)
     before = row.fingerprint or None
@@ -96,14 +101,17 @@ def _keep(draft: Draft, account: Account, secret: Secret) -> None:
     row.ciphertext = draft.runtime.sealer.seal(secret)
     note_value(row, secret, draft.now)
     draft.touched_secrets = True
+    draft.secrets[reference] = "replaced" if before else "added"
     draft.reports.append(
-        Reported("replace-secret", "credentials", account.id, {"secret": [before, row.fingerprint]})
+        Reported(
+            "replace-secret", "credentials", credential_id, {"secret": [before, row.fingerprint]}
+        )
     )
     draft.events.append(
         Event(
             kind="secret-replaced",
             at=draft.now,
-            credential=account.id,
+            credential=credential_id,
             facts={"fingerprint": row.fingerprint},
         )
     )
