@@ -193,10 +193,7 @@ def report(name: str, figures: list[float], bare: list[float]) -> None:
     print(f"{name:28}" + "".join(cells))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=30)
-    repeat = parser.parse_args().repeat
+def run(repeat: int = 30) -> None:
     print(f"Python {sys.version.split()[0]}; microseconds per choice, (x) = bare loops")
     print(f"{'candidates':28}" + "".join(f"{size:>21}" for size in SIZES))
     bare = [bare_loop(size, repeat) for size in SIZES]
@@ -206,6 +203,12 @@ def main() -> None:
         report(strategy, [measure(s, strategy, repeat) for s in snapshots], bare)
     for name, figures in litellm().items():
         report(f"litellm {name}", figures, bare)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=30, help="batches, of which the best counts")
+    run(parser.parse_args().repeat)
 
 
 if __name__ == "__main__":

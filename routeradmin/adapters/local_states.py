@@ -79,6 +79,8 @@ class LocalStates:
         return row
 
     def _remember(self, kept: dict[Table, Any], table: Table, value: Any) -> None:
+        if not table.lasting:
+            return
         with self._lock:
             if len(kept) >= TABLES_KEPT:
                 del kept[next(iter(kept))]

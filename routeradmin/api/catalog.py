@@ -111,8 +111,8 @@ def warning_item(warning: Finding) -> dict[str, str]:
     return {"pointer": warning.pointer, "detail": warning.detail}
 
 
-def revision_tag() -> str:
-    return f'"{runtime.get().current.revision}"'
+def tag_of(revision: int) -> str:
+    return f'"{revision}"'
 
 
 @router.get(
@@ -124,7 +124,7 @@ def revision_tag() -> str:
 def get_catalog(request: HttpRequest, format: Literal["toml", "json"] = "toml") -> HttpResponse:
     """Canonical; secrets as references only. The ETag is the revision."""
     current = runtime.get().current
-    document, etag = current.document, revision_tag()
+    etag, document = tag_of(current.revision), current.document
     if etags.unchanged(request, etag):
         return HttpResponse(status=304, headers={"ETag": etag})
     return HttpResponse(
@@ -153,19 +153,19 @@ def put_catalog(
     litellm-rs and switchAILocal; ``auto`` tells them apart by content type and content.
     """
     data, told = body_of(request), format_of(request)
-    if not dry_run:
-        etags.require_match(request, revision_tag())
-    based_on = "*" if dry_run or etags.matches_any(request) else runtime.get().current.revision
+    revision = runtime.get().current.revision
+    check = etags.check_match if dry_run else etags.require_match
+    check(request, tag_of(revision))
     file = changes.import_file(
         data,
         actor(request),
         format=told if format == "auto" else format,
         mode=mode,
         dry_run=dry_run,
-        if_match=based_on,
+        if_match=changes.ANY if dry_run or etags.matches_any(request) else revision,
         reason=reason(request),
     )
-    return answer(request, import_item(file, dry_run=dry_run), etag=revision_tag())
+    return answer(request, import_item(file, dry_run=dry_run), etag=tag_of(file.imported.revision))
 
 
 def body_of(request: HttpRequest) -> bytes:

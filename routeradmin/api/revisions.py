@@ -19,13 +19,13 @@ from routeradmin.api.catalog import (
     CatalogDiff,
     change_item,
     diff_item,
-    revision_tag,
+    tag_of,
 )
 from routeradmin.api.problems import not_found
 from routeradmin.catalog.diff import diff
 from routeradmin.catalog.models import Revision
 from routeradmin.catalog.table import Table
-from routeradmin.services import changes
+from routeradmin.services import changes, runtime
 
 router = Router(tags=["revisions"])
 
@@ -97,10 +97,10 @@ def roll_back(
 ) -> HttpResponse:
     """Makes a new revision with the old one's catalog; what people want of objects
     (``admin_state``) stays as it is. If-Match is honoured where it is sent."""
-    etags.check_match(request, revision_tag())
+    etags.check_match(request, tag_of(runtime.get().current.revision))
     reason = body.reason if body and body.reason else reason_of(request)
     done = changes.rollback(number, actor(request), reason, dry_run=dry_run)
-    return answer(request, change_item(done, dry_run=dry_run), etag=revision_tag())
+    return answer(request, change_item(done, dry_run=dry_run), etag=tag_of(done.revision))
 
 
 @router.get(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from django.urls import reverse
 
+from routeradmin.catalog.document import Document
 from routeradmin.console.catalog import Index
 from routeradmin.console.drafts import Draft
 
@@ -68,7 +69,10 @@ class Noun:
         return "name" if self.slug == "aliases" else "id"
 
     def entries(self, index: Index) -> Sequence[Entry]:
-        found: Sequence[Entry] = getattr(index.document, self.kind)
+        return self.entries_of(index.document)
+
+    def entries_of(self, document: Document) -> Sequence[Entry]:
+        found: Sequence[Entry] = getattr(document, self.kind)
         return found
 
     def find(self, index: Index, uid: str) -> Entry | None:

@@ -19,7 +19,8 @@ def jobs() -> tuple[Job, ...]:
     return (
         Job("expire leases", 0.25, expire_leases),
         # A kill may lose at most the last 250 ms of changes: half for waiting, half for writing.
-        Job("write journal", 0.1, journal_writing.flush),
+        # A database that came back is written to soon: every second without it is one more to lose.
+        Job("write journal", 0.1, journal_writing.flush, longest_pause_s=2.0),
         Job("probe", 0.5, prober.tick, close=prober.stop),
         # Commands write to the database of a running server: their keys and imports count too.
         Job("catch up", 1.0, upkeep.catch_up),

@@ -16,18 +16,17 @@ from routeradmin.services.standing import JobStanding
 
 log = logging.getLogger(__name__)
 
-LONGEST_PAUSE_S = 60.0
-
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``run`` is awaited every ``interval_s`` seconds and cut off after ``limit_s``; ``close``
-    ends what it started."""
+    """``run`` is awaited every ``interval_s`` seconds and cut off after ``limit_s``; failures in a
+    row double the pause up to ``longest_pause_s``; ``close`` ends what it started."""
 
     name: str
     interval_s: float
     run: Callable[[Runtime], Awaitable[None]]
     limit_s: float = 30.0
+    longest_pause_s: float = 60.0
     close: Callable[[], Awaitable[None]] | None = None
 
 
@@ -58,8 +57,13 @@ class Worker:
     async def _repeat(self, job: Job, standing: JobStanding) -> None:
         while not self._stopping.is_set():
             await run_once(job, self._runtime, standing)
-            pause_s = job.interval_s * 2 ** min(standing.failures_in_a_row, 10)
-            await asyncio.sleep(min(pause_s, max(job.interval_s, LONGEST_PAUSE_S)))
+            await asyncio.sleep(pause_s(job, standing))
+
+
+def pause_s(job: Job, standing: JobStanding) -> float:
+    """How long until the job's next run."""
+    backed_off_s = job.interval_s * float(2 ** min(standing.failures_in_a_row, 10))
+    return min(backed_off_s, max(job.interval_s, job.longest_pause_s))
 
 
 async def run_once(job: Job, runtime: Runtime, standing: JobStanding) -> None:

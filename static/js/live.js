@@ -48,7 +48,12 @@ document.addEventListener("DOMContentLoaded", () => {
     if (paused) text = `paused · ${waiting} update${waiting === 1 ? "" : "s"} waiting`;
     label.dataset.state = state;
     if (label.textContent !== text) label.textContent = text;
-    document.body.dataset.stale = String(silent > STALE_MS);
+    const stale = String(silent > STALE_MS);
+    if (document.body.dataset.stale !== stale) {
+      document.body.dataset.stale = stale;
+      // What an action would act on is not known any more.
+      for (const cell of document.querySelectorAll(".act")) cell.inert = stale === "true";
+    }
     const age = document.querySelector("[data-age]");
     if (age) age.textContent = silent < 1500 ? "now" : `${Math.round(silent / 1000)} s`;
   }
@@ -168,8 +173,11 @@ document.addEventListener("DOMContentLoaded", () => {
       showLink();
       return;
     }
-    const missing = frame.epoch !== epoch || frame.revision !== revision
-      || (frame.kind === "hello" ? frame.seq !== seq : frame.previous_seq !== seq);
+    // A page read later than the greeting's place has all of it, if the same process made both.
+    const behind = frame.kind === "hello"
+      ? frame.seq > seq || frame.process !== board().dataset.process
+      : frame.previous_seq !== seq;
+    const missing = behind || frame.epoch !== epoch || frame.revision !== revision;
     if (missing) {
       // Frames wait in line meanwhile, and say the newest value again: nothing goes backwards.
       event.detail.waitUntil(snapshot().then(() => {

@@ -94,6 +94,14 @@ def test_cursors_and_rows_are_bounded(monkeypatch: pytest.MonkeyPatch, desk: Des
         assert len(desk.store.row(table)) == 1
 
 
+def test_nothing_is_kept_of_a_table_made_for_one_request(desk: Desk) -> None:
+    tier = desk.snapshot.routes["r"].tiers[0]
+    table = tier.table(replace(ASK, opaque=("",)))
+    local = desk.store._local  # type: ignore[attr-defined]
+    assert len(desk.store.row(table)) == 1
+    assert local._rows == {}
+
+
 def test_a_cooldown_that_ended_is_written_down_by_the_tick(desk: Desk) -> None:
     heard: list[Change] = []
     desk.store.listen(lambda changes: heard.extend(changes))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
+from django.test import AsyncClient
 
 from routeradmin.engine.state import CandidateKey
 from routeradmin.services.runtime import Runtime
@@ -112,8 +115,6 @@ def test_clearing_needs_a_deployment(stocked: Api) -> None:
 def test_names_behind_a_pattern_rest_and_wake_together(api: Api, runtime: Runtime) -> None:
     stock(make.full_catalog())
     key = CandidateKey("acme-star", "acme-key", "acme-big")
-    from asgiref.sync import async_to_sync
-
     async_to_sync(runtime.store.set_cooldown)(key, 60, "user:x", "", runtime.clock())
     found = api.get("/cooldowns?deployment=acme-star").json()["items"]
     assert [one["id"] for one in found] == ["acme-star/acme-key@acme-big"]
@@ -152,3 +153,23 @@ def test_acting_twice_is_the_same_as_once(stocked: Api) -> None:
     revision = stocked.get("/state").json()["revision"]
     assert stocked.post("/deployments/acme-large/drain").status_code == 200
     assert stocked.get("/state").json()["revision"] == revision
+
+
+def test_state_changes_on_the_event_loop(stocked: Api, runtime: Runtime) -> None:
+    """Under a server the handler has a thread of its own; state belongs to the loop's."""
+    changed_in: list[int] = []
+    runtime.store.listen(lambda changes: changed_in.append(threading.get_ident()))
+
+    async def on_a_loop() -> int:
+        await AsyncClient().post(
+            "/api/v1/cooldowns",
+            {**KEY, "seconds": 60},
+            content_type="application/json",
+            headers={"authorization": f"Bearer {stocked.token}"},
+        )
+        return threading.get_ident()
+
+    assert changed_in == []
+    loop_thread = async_to_sync(on_a_loop)()
+    assert changed_in == [loop_thread]
+    assert loop_thread != threading.get_ident()

@@ -65,6 +65,7 @@ def _board(wanted: board.Filter) -> dict[str, Any]:
     rows = state["candidates"]
     return {
         "state": state,
+        "process": current.process_id,
         "wanted": wanted,
         "groups": board.groups(snapshot, rows, wanted),
         "sums": board.summary(rows),
