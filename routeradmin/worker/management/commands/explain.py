@@ -124,8 +124,9 @@ def _explained(found: dict[str, Any]) -> list[str]:
     for one in found["targets"]:
         is_chosen = (one["target_id"], one["credential_id"]) == (target, credential)
         against = ", ".join(one["rejections"]) or "nothing against it"
+        candidate = f"{one['serving_model_id']}/{one['credential_id']}"
         lines.append(
             f"{'>' if is_chosen else ' '} {one['position']}  {one['target_id']}  "
-            f"{one['serving_model_id']}/{one['credential_id']}  {one['runtime']['state']}  {against}"
+            f"{candidate}  {one['runtime']['state']}  {against}"
         )
     return lines
