@@ -19,6 +19,7 @@ from routeradmin.catalog.document import Document
 from routeradmin.catalog.models import Revision
 from routeradmin.catalog.problems import Problem
 from routeradmin.catalog.rows import Delta
+from routeradmin.catalog.rows.writing import secret_ids
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.journal.models import AuditEntry, Event
 from routeradmin.services import publishing, secrets
@@ -110,6 +111,7 @@ def tried(edit: Edit) -> Commit:
         draft, warnings = _drafted(runtime, edit)
         number = publishing.latest_number()
         changed = bool(rows.delta(draft.before, draft.after)) or draft.touched_secrets
+        secret_ids({account.secret_reference_id for account in draft.after.accounts}, draft.now)
         _, snapshot = _prepared(draft, number)
         transaction.set_rollback(True)
     warnings += tuple(idle_now(runtime, draft.after, snapshot))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 from django.db.models import Q
@@ -21,6 +22,7 @@ from routeradmin.services.changes.nouns import find
 from routeradmin.services.secrets import fingerprint_of, note_value
 
 MASKS = frozenset("*•·.xX")  # what consoles show in place of a secret
+PARTLY_MASKED = re.compile(r"\*{3}|\.{3}|[xX]{8}")  # or of its middle
 
 
 def taken_from(body: dict[str, Any]) -> Secret | None:
@@ -37,7 +39,7 @@ def usable(value: object) -> Secret:
     """Raises Invalid."""
     if not isinstance(value, str) or not value.strip():
         raise _refused("must be a text that is not empty")
-    if set(value) <= MASKS:
+    if set(value) <= MASKS or PARTLY_MASKED.search(value):
         raise _refused("is a mask: enter the secret itself, or leave it out to keep it")
     if not value.isprintable() or not value.isascii() or " " in value:
         raise _refused("must be printable ASCII without spaces, as a header carries it")
