@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from routeradmin.catalog.document import FORMAT, LLM_FORMAT
 from routeradmin.catalog.files import litellm, litellm_rs, switchailocal, yaml_source
 from routeradmin.catalog.files.draft import Draft, Remark
 from routeradmin.catalog.files.switchailocal_keys import GROUPS
@@ -38,6 +39,8 @@ def read(data: bytes, source: str = AUTO) -> Draft:
 
 def detect(values: dict[str, Any]) -> str:
     """The program whose file this is, by its top-level keys. Raises Invalid."""
+    if values.get("format") in (FORMAT, LLM_FORMAT):
+        raise Invalid([Problem("/format", "is a catalog's of ours, which is TOML or JSON")])
     if values.get("kind") == "ConfigMap":
         return litellm_rs.SOURCE
     for source, signs in _SIGNS.items():
