@@ -22,6 +22,7 @@ from routeradmin.engine.turn import Turn
 from routeradmin.engine.turn_state import Opening
 from routeradmin.services import turn_log
 from routeradmin.services.asking import request_of
+from routeradmin.services.journal import TurnRecord
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import TurnBusy, TurnHalted, TurnMismatch, TurnNotFound
@@ -96,24 +97,32 @@ async def save(runtime: Runtime, turn: Turn, now: float) -> None:
     await runtime.store.save_turn(turn.state, now)
 
 
-def record(
-    runtime: Runtime,
+def as_record(
     turn: Turn,
     *,
     request_id: str = "",
     overhead_ms: float | None = None,
 ) -> dict[str, Any]:
-    """The turn as ``GET /turns/{id}`` shows it, on its way to the journal."""
-    known = turn.record()
-    kept = {
-        **known,
+    """The turn as ``GET /turns/{id}`` shows it."""
+    return {
+        **turn.record(),
         "started_at": utc_text(turn.state.started_at),
         "request_id": request_id or None,
         "key": turn.state.request.key_id,
-        "revision": runtime.current.revision,
+        "revision": turn.resolved.snapshot.revision,
         "overhead_ms": overhead_ms,
     }
-    runtime.journal.record(kept)
-    turn_log.tell(kept)
-    runtime.meters.turn(str(known["halt"] or ""))
-    return kept
+
+
+def finished(runtime: Runtime, record: TurnRecord) -> None:
+    """A turn is over: into the journal, the figures and, where it failed, the log. A request that
+    nothing could serve is no turn and has no record."""
+    if record["halt"]:
+        runtime.journal.record(record)
+    runtime.meters.turn(record["halt"] or "")
+    turn_log.tell(record)
+
+
+def record(runtime: Runtime, turn: Turn, *, request_id: str = "") -> None:
+    """Send a finished turn on its way to the journal."""
+    finished(runtime, as_record(turn, request_id=request_id))

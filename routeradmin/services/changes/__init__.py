@@ -21,6 +21,7 @@ from routeradmin.services.changes.errors import (
     Refused,
     Stale,
 )
+from routeradmin.services.changes.importing import FileImport, import_file
 from routeradmin.services.changes.keys import (
     create_key,
     delete_key,
@@ -49,6 +50,7 @@ __all__ = [
     "AlreadyExists",
     "Commit",
     "Dependent",
+    "FileImport",
     "Imported",
     "InUse",
     "Invalid",
@@ -69,6 +71,7 @@ __all__ = [
     "disable",
     "drain",
     "enable",
+    "import_file",
     "key_values",
     "replace_document",
     "replace_secret",
