@@ -23,7 +23,7 @@ from routeradmin.services.runtime import Runtime
 log = logging.getLogger(__name__)
 
 CALLER = Key(uid="demo", name="demo", scopes=frozenset({"select"}))
-PER_SECOND = {"chat": 1.6, "fast": 1.0, "batch": 0.4, "local": 0.5}  # by route id
+PER_SECOND = {"chat": 2.0, "fast": 1.0, "batch": 0.4, "local": 0.5}  # by route id
 MOST_AT_ONCE = 40
 GIVES_UP = 0.02  # the share of callers that hang up early
 QUESTIONS = (
