@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -36,9 +37,17 @@ def clean(text: str) -> str:
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """What the line was given besides its message; empty ones are left out."""
-    given = ((name, getattr(record, name, None)) for name in FIELDS)
-    return {name: value for name, value in given if value not in (None, "")}
+    """What the line was given besides its message; empty ones are left out.
+
+    Ids of the catalog stay as they are, also where a secret is made of the same words; the request
+    id alone may come from outside.
+    """
+    found: dict[str, Any] = {}
+    for name in FIELDS:
+        value = getattr(record, name, None)
+        if value not in (None, ""):
+            found[name] = clean(value) if name == "request_id" else value
+    return found
 
 
 class TextLines(logging.Formatter):
@@ -47,13 +56,13 @@ class TextLines(logging.Formatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        line = super().formatMessage(record)
-        fields = " ".join(f"{name}={value}" for name, value in fields_of(record).items())
-        return f"{line} [{fields}]" if fields else line
-
     def format(self, record: logging.LogRecord) -> str:
-        return clean(super().format(record))
+        record.message = record.getMessage()
+        record.asctime = self.formatTime(record)
+        line = clean(self.formatMessage(record))
+        fields = " ".join(f"{name}={value}" for name, value in fields_of(record).items())
+        trace = traceback_of(record)
+        return line + (f" [{fields}]" if fields else "") + (f"\n{trace}" if trace else "")
 
 
 class JsonLines(logging.Formatter):
@@ -67,14 +76,18 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": clean(record.getMessage()),
             "process": record.process,
+            **fields_of(record),
         }
-        for name, value in fields_of(record).items():
-            line[name] = clean(value) if isinstance(value, str) else value
-        if record.exc_info:
-            line["exception"] = clean(self.formatException(record.exc_info))
-        elif record.exc_text:
-            line["exception"] = clean(record.exc_text)
+        if trace := traceback_of(record):
+            line["exception"] = trace
         return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def traceback_of(record: logging.LogRecord) -> str:
+    """Made anew: what another formatter left on the record is not cleaned."""
+    if record.exc_info and record.exc_info[0] is not None:
+        return clean("".join(traceback.format_exception(*record.exc_info)).rstrip("\n"))
+    return clean(record.exc_text) if record.exc_text else ""
 
 
 def config(form: str, turns: str) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def test_a_text_line_ends_with_its_fields() -> None:
 def test_no_form_lets_a_secret_through(formatter: logging.Formatter) -> None:
     records = [
         line("key %s refused", SECRET),
-        line(SECRET, route=SECRET),
+        line(SECRET, request_id=SECRET),
         line("failed", failing=True),
         line("Authorization: Bearer abcdef0123456789"),
     ]
@@ -101,3 +101,16 @@ def test_the_setting_says_which_turns_have_a_line(
             turn_log.tell({**record, "halt": halt, "attempts": [attempt]})
     assert [found.halt for found in caplog.records] == halts  # type: ignore[attr-defined]
     assert all(logs.fields_of(found)["deployment"] == "a" for found in caplog.records)
+
+
+def test_an_id_of_the_catalog_stays_even_if_a_secret_has_the_same_words() -> None:
+    found = as_json(line("x", deployment="canary-4Kq8-large"))
+    assert found["deployment"] == "canary-4Kq8-large"
+
+
+def test_a_traceback_that_another_formatter_left_is_cleaned_too() -> None:
+    record = line("failed", failing=True)
+    logging.Formatter().format(record)
+    assert SECRET in (record.exc_text or "")
+    for formatter in (logs.TextLines(), logs.JsonLines()):
+        assert SECRET not in formatter.format(record)

@@ -88,11 +88,15 @@ class Runtime:
     def __post_init__(self) -> None:
         self.store.listen(self.journal.heard)
         self.store.listen(self.meters.heard)
-        self.store.listen(self.alerts.signals.heard)
 
     def redact(self, text: str) -> str:
         """Text that came from outside, without any secret held here."""
         return self.secrets.redactor.text(text)
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process does what only one may do."""
+        return True
 
     def processes(self) -> list[dict[str, Any]]:
         """Every process that serves, with the revision it is at."""

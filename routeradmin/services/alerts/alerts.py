@@ -10,7 +10,7 @@ from django.db import DatabaseError
 
 from routeradmin.alerting.models import Webhook
 from routeradmin.services import publishing
-from routeradmin.services.alerts.conditions import Signals, present
+from routeradmin.services.alerts.conditions import Drops, present
 from routeradmin.services.alerts.incidents import Incidents
 from routeradmin.services.alerts.outbox import Outbox
 from routeradmin.services.alerts.sending import Sent
@@ -27,14 +27,14 @@ class Alerts:
 
     def __init__(self) -> None:
         self.targets = Targets()
-        self.signals = Signals()
+        self.drops = Drops()
         self._incidents = Incidents()
         self._runtime: Runtime | None = None
         self.outbox = Outbox(self.targets, self._note)
 
     async def look(self, runtime: Runtime) -> None:
         """Find what is wrong and put what is news into the outbox."""
-        found = await present(runtime, self.signals)
+        found = await present(runtime, self.drops)
         now = runtime.clock()
         for message in self._incidents.step(found, now, runtime.process_id):
             self.outbox.post(message, now)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from routeradmin.alerting.models import AlertEvent
 from routeradmin.engine.snapshot import Candidate, Route, Snapshot
-from routeradmin.engine.state import MANUAL, CandidateKey, CandidateState, Change
+from routeradmin.engine.state import MANUAL, CandidateKey, CandidateState
 from routeradmin.services.alerts.messages import Condition
 from routeradmin.services.metering.standing import is_eligible
 
@@ -24,39 +23,30 @@ LAGGARD_S = 5.0
 CANDIDATES_PER_SLICE = 200
 
 
-class Signals:
-    """What has to be remembered between looks: cooldowns that began, records that were lost."""
+class Drops:
+    """Remembers between looks whether the count of lost records grew."""
 
     def __init__(self) -> None:
-        self._cooldowns: deque[tuple[float, CandidateKey]] = deque(maxlen=100_000)
         self._dropped = 0
         self._dropped_at = float("-inf")
 
-    def heard(self, changes: Sequence[Change]) -> None:
-        """A state store's listener. What people set by hand is no storm."""
-        for change in changes:
-            if change.kind == "cooldown-set" and change.cls != MANUAL:
-                self._cooldowns.append((change.at, change.key))
-
-    def cooled(self, now: float) -> set[CandidateKey]:
-        """Candidates whose cooldown began within the window."""
-        while self._cooldowns and self._cooldowns[0][0] < now - STORM_WINDOW_S:
-            self._cooldowns.popleft()
-        return {key for _, key in self._cooldowns}
-
-    def drops(self, dropped: int, now: float) -> bool:
-        """Whether the count of lost records grew within the window."""
+    def lately(self, dropped: int, now: float) -> bool:
+        """Whether it did within the window."""
         if dropped > self._dropped:
             self._dropped, self._dropped_at = dropped, now
         return now - self._dropped_at < DROPS_WINDOW_S
 
 
-async def present(runtime: Runtime, signals: Signals) -> list[Condition]:
-    """Everything that is wrong, in no particular order."""
+async def present(runtime: Runtime, drops: Drops) -> list[Condition]:
+    """Everything that is wrong, in no particular order. What concerns all processes is looked at
+    by the leading one alone."""
     now, snapshot = runtime.clock(), runtime.current.snapshot
-    found = [*_storm(signals, snapshot, now), *_drops(runtime, signals, now), *_laggards(runtime)]
-    looked = _candidates(snapshot, {state.key: state for state in runtime.store.states()}, now)
-    for number, condition in enumerate(looked, 1):
+    found = list(_drops(runtime, drops, now))
+    if not runtime.leads:
+        return found
+    states = {state.key: state for state in runtime.store.states()}
+    found += [*_laggards(runtime), *_storm(snapshot, states.values(), now)]
+    for number, condition in enumerate(_candidates(snapshot, states, now), 1):
         if condition is not None:
             found.append(condition)
         if number % CANDIDATES_PER_SLICE == 0:
@@ -64,14 +54,20 @@ async def present(runtime: Runtime, signals: Signals) -> list[Condition]:
     return found
 
 
-def _storm(signals: Signals, snapshot: Snapshot, now: float) -> Iterator[Condition]:
-    cooled = signals.cooled(now)
+def _storm(snapshot: Snapshot, states: Iterable[CandidateState], now: float) -> Iterator[Condition]:
+    """What people set by hand is no storm."""
+    cooled = [
+        state.key
+        for state in states
+        if state.cooldown is not None
+        and state.cooldown.cls != MANUAL
+        and state.cooldown.since > now - STORM_WINDOW_S
+    ]
     total = sum(len(one.credentials) for one in snapshot.deployments.values())
     if len(cooled) < max(STORM_LEAST, STORM_SHARE * total):
         return
-    names = sorted(map(str, cooled))[:20]
     facts = {
-        "candidates": names,
+        "candidates": sorted(map(str, cooled))[:20],
         "cooled": len(cooled),
         "of": total,
         "window_s": int(STORM_WINDOW_S),
@@ -79,9 +75,9 @@ def _storm(signals: Signals, snapshot: Snapshot, now: float) -> Iterator[Conditi
     yield Condition(AlertEvent.COOLDOWN_STORM, "", facts)
 
 
-def _drops(runtime: Runtime, signals: Signals, now: float) -> Iterator[Condition]:
+def _drops(runtime: Runtime, drops: Drops, now: float) -> Iterator[Condition]:
     journal = runtime.journal
-    if signals.drops(journal.dropped_changes + journal.dropped_turns, now):
+    if drops.lately(journal.dropped_changes + journal.dropped_turns, now):
         facts = {
             "changes": journal.dropped_changes,
             "turns": journal.dropped_turns,

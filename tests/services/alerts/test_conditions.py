@@ -27,7 +27,7 @@ def publish(runtime: Runtime, snapshot: Snapshot) -> None:
 
 
 def look(runtime: Runtime) -> dict[tuple[str, str], dict[str, Any]]:
-    found = asyncio.run(present(runtime, runtime.alerts.signals))
+    found = asyncio.run(present(runtime, runtime.alerts.drops))
     return {one.key: dict(one.facts) for one in found}
 
 
@@ -149,3 +149,12 @@ def test_a_process_five_seconds_behind_is_a_laggard(
     processes = [{"id": n, "revision": 1, "lag_ms": lag} for n, lag in (("p", 4999), ("q", 5000))]
     monkeypatch.setattr(bare_runtime, "processes", lambda: processes)
     assert list(look(bare_runtime)) == [("process.laggard", "q")]
+
+
+def test_a_process_that_does_not_lead_tells_of_its_own_losses_alone(
+    bare_runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(bare_runtime, catalog([deployment("a", admin_state=AdminState.DISABLED)]))
+    bare_runtime.journal.dropped_changes = 1
+    monkeypatch.setattr(type(bare_runtime), "leads", False)
+    assert kinds(bare_runtime) == {"journal.drops"}
