@@ -24,6 +24,7 @@ PRIVATE_UPSTREAMS = env.choice(
 )
 BOOTSTRAP_ADMIN = env.bootstrap_admin("ROUTERADMIN_BOOTSTRAP_ADMIN")
 BOOTSTRAP_KEY = env.bootstrap_key("ROUTERADMIN_BOOTSTRAP_KEY")
+METRICS_LISTEN = env.listening("ROUTERADMIN_METRICS_LISTEN")
 OPEN_METRICS = env.flag("ROUTERADMIN_OPEN_METRICS", False)
 REDIS_URL = env.url("REDIS_URL", ("redis", "rediss", "unix"))
 open_telemetry.wanted(os.environ)  # refused here, before anything is started
