@@ -30,13 +30,22 @@ class OpenTelemetry:
         self._provider = provider
         self._tracer = provider.get_tracer(_NAME)
 
-    def start(self, name: str, facts: Facts, headers: Sequence[tuple[str, str]]) -> Spanning:
+    def start(
+        self,
+        name: str,
+        facts: Facts,
+        headers: Sequence[tuple[bytes, bytes]],
+        at: float | None = None,
+    ) -> Spanning:
         from opentelemetry.trace import SpanKind
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         # Only the trace itself is continued: what else a client sends along is not passed on.
-        parent = TraceContextTextMapPropagator().extract(dict(headers))
-        span = self._tracer.start_span(name, parent, SpanKind.SERVER, _given(facts))
+        carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+        parent = TraceContextTextMapPropagator().extract(carrier)
+        span = self._tracer.start_span(
+            name, parent, SpanKind.SERVER, _given(facts), start_time=_ns(at)
+        )
         return Spanning(self._tracer, span)
 
     def close(self) -> None:
@@ -50,10 +59,12 @@ class Spanning:
         self._tracer = tracer
         self._span = span
 
-    def child(self, name: str, facts: Facts) -> Spanning:
+    def child(self, name: str, facts: Facts, at: float | None = None) -> Spanning:
         from opentelemetry.trace import SpanKind
 
-        span = self._tracer.start_span(name, self._context(), SpanKind.CLIENT, _given(facts))
+        span = self._tracer.start_span(
+            name, self._context(), SpanKind.CLIENT, _given(facts), start_time=_ns(at)
+        )
         return Spanning(self._tracer, span)
 
     def headers(self) -> Mapping[str, str]:
@@ -63,19 +74,24 @@ class Spanning:
         TraceContextTextMapPropagator().inject(carrier, self._context())
         return carrier
 
-    def end(self, facts: Facts, error: str | None = None) -> None:
+    def end(self, facts: Facts, error: str | None = None, at: float | None = None) -> None:
         from opentelemetry.trace import StatusCode
 
         self._span.set_attributes(_given(facts))
         if error is not None:
             self._span.set_attribute("error.type", error)
             self._span.set_status(StatusCode.ERROR)
-        self._span.end()
+        self._span.end(_ns(at))
 
     def _context(self) -> Context:
         from opentelemetry.trace import set_span_in_context
 
         return set_span_in_context(self._span)
+
+
+def _ns(at: float | None) -> int | None:
+    """Epoch seconds in OpenTelemetry's nanoseconds; None is now."""
+    return None if at is None else int(at * 1e9)
 
 
 def _given(facts: Facts) -> dict[str, str | int | float | bool]:

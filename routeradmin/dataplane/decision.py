@@ -39,7 +39,12 @@ async def report(exchange: Exchange) -> None:
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = await body(exchange, Report)
     answer = await reporting.report(
-        exchange.runtime, exchange.argument, message, key, exchange.request_id.decode()
+        exchange.runtime,
+        exchange.argument,
+        message,
+        key,
+        exchange.request_id.decode(),
+        exchange.scope["headers"],
     )
     await exchange.reply(200, orjson.dumps(answer))
 

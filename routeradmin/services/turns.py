@@ -20,13 +20,14 @@ from routeradmin.engine.state import (
 )
 from routeradmin.engine.turn import Turn
 from routeradmin.engine.turn_state import Opening
-from routeradmin.services import turn_log
+from routeradmin.services import tracing, turn_log
 from routeradmin.services.asking import request_of
 from routeradmin.services.journal import TurnRecord
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import TurnBusy, TurnHalted, TurnMismatch, TurnNotFound
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.tracing import Headers
 
 # A lease that ran out says nothing of what became of the request; one that was given back without
 # a report was not used.
@@ -123,6 +124,8 @@ def finished(runtime: Runtime, record: TurnRecord) -> None:
     turn_log.tell(record)
 
 
-def record(runtime: Runtime, turn: Turn, *, request_id: str = "") -> None:
-    """Send a finished turn on its way to the journal."""
+def record(runtime: Runtime, turn: Turn, *, request_id: str = "", headers: Headers = ()) -> None:
+    """Send a finished turn of the decision API on its way to the journal and the tracer;
+    ``headers`` are those of the request that ended it."""
+    tracing.told(runtime.tracer, turn, request_id, headers)
     finished(runtime, as_record(turn, request_id=request_id))

@@ -61,7 +61,7 @@ def test_spans_continue_the_clients_trace_and_carry_it_on() -> None:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     tracer = OpenTelemetry(provider)
-    headers = (("traceparent", PARENT), ("baggage", "user=ada"))
+    headers = ((b"traceparent", PARENT.encode()), (b"baggage", b"user=ada"))
     turn = tracer.start("turn chat", {"a": 1, "left.out": None}, headers)
     attempt = turn.child("chat m", {"b": "x"})
     carried = attempt.headers()

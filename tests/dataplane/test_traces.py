@@ -11,8 +11,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from routeradmin.adapters.open_telemetry import OpenTelemetry
 from routeradmin.services.tracing import OFF
+from tests.conftest import START, FakeClock
 from tests.dataplane import catalogs
+from tests.dataplane.desk import Desk
 from tests.dataplane.serving import SECRET, Gateway
+from tests.engine.world import catalog, deployment
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -117,3 +120,31 @@ def test_no_span_holds_a_prompt_an_answer_or_a_secret(
     text = "".join(span.to_json() for span in ended(gate, spans, 2))
     for forbidden in ("PROMPT-7", secret, "ada-lovelace", "rk_test"):
         assert forbidden not in text
+
+
+def test_a_turn_of_the_decision_api_is_told_when_it_is_over(desk: Desk, clock: FakeClock) -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    desk.runtime.tracer = OpenTelemetry(provider)
+    desk.publish(catalog([deployment("a")]))
+    lease = desk.took()
+    clock.advance(2)
+    assert exporter.get_finished_spans() == ()
+    desk.call(
+        "POST",
+        f"/api/v1/leases/{lease['lease_id']}/report",
+        {"outcome": "success", "status": 200, "input_tokens": 5, "message": "hello"},
+        headers=[("traceparent", PARENT)],
+    )
+    attempt, turn = exporter.get_finished_spans()
+    assert (attempt.name, turn.name) == ("attempt a", "turn r")
+    assert attempt.parent == turn.context
+    assert turn.parent is not None
+    assert f"{turn.parent.span_id:016x}" == PARENT.split("-")[2]
+    for span in (attempt, turn):
+        assert span.start_time == int(START * 1e9)
+        assert span.end_time == int((START + 2) * 1e9)
+    assert facts(turn)["routeradmin.halt"] == "succeeded"
+    assert facts(attempt)["gen_ai.usage.input_tokens"] == 5
+    assert facts(attempt)["gen_ai.provider.name"] == "p"
