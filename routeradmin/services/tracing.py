@@ -85,7 +85,7 @@ def turn_started(tracer: Tracer, turn: Turn, asked: Asked, request_id: str) -> S
             "routeradmin.revision": turn.resolved.snapshot.revision,
             "routeradmin.stream": asked.facts.stream,
         },
-        [(name.decode("latin-1"), value.decode("latin-1")) for name, value in asked.headers],
+        asked.headers,
     )
 
 
