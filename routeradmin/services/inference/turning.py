@@ -12,11 +12,12 @@ from typing import Any
 
 from routeradmin.engine.outcome import AttemptFacts, Ending, classify
 from routeradmin.engine.resolve import Resolved
-from routeradmin.engine.state import Grant, Lease, Outcome
+from routeradmin.engine.state import FailureClass, Grant, Lease, Outcome
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason
 from routeradmin.services import admission, turns
 from routeradmin.services.asking import resolve_allowed
+from routeradmin.services.calling import NoSecret
 from routeradmin.services.inference import attempt, streaming
 from routeradmin.services.inference.asked import Asked, request_of
 from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
@@ -158,16 +159,24 @@ class Turning:
         finally:
             renewal.stop()
             self._elsewhere_s += progress.upstream_s
-            used = await self._end(progress.complete(facts), progress, lease, number)
-            if charge is not None:
-                charge.settle(used)
+            used = lease.held_tokens
+            try:
+                used = await self._end(progress.complete(facts), progress, lease, number)
+            finally:
+                if charge is not None:
+                    charge.settle(used)
 
     async def _carry(self, step: Try, progress: Progress) -> Attempted:
         candidate = step.candidate
         protocol = protocol_of(candidate, self._asked)
+        try:
+            call = self._calls.make(candidate, protocol)
+        except NoSecret:  # it was taken away after the candidate was chosen
+            lost = AttemptFacts(Ending.NOT_CONNECTED, message="its secret is gone")
+            return Attempted(lost, protocol)
         job = Job(
             self._runtime.upstream,
-            self._calls.make(candidate, protocol),
+            call,
             self._asked,
             protocol,
             self._runtime.redact,
@@ -188,6 +197,9 @@ class Turning:
             now=now,
             replay_unanswered=turn.policy.turn.replay_unanswered,
         )
+        if self._asked.counts_only and outcome.failure is FailureClass.NOT_FOUND:
+            # Not every upstream counts; that says nothing of its messages.
+            outcome = replace(outcome, failure=FailureClass.CALLER)
         settled = _counted(self._asked, outcome, progress, lease)
         settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
         turn.tell(
