@@ -113,11 +113,10 @@ document.addEventListener("DOMContentLoaded", () => {
     seq = Number(fresh.dataset.seq);
     revision = Number(fresh.dataset.revision);
     const shape = (root) => [...root.querySelectorAll("[data-row], .group")].map((e) => e.id).join();
-    if (shape(fresh) === shape(board()) || !busy()) replaceBoard(fresh);
-    else {
+    if (busy()) {
       fillCells(fresh);
-      held = fresh;
-    }
+      held = shape(fresh) === shape(board()) ? null : fresh;
+    } else replaceBoard(fresh);
     settleOrder(false);
     time.tick();
     showLink();
@@ -146,6 +145,10 @@ document.addEventListener("DOMContentLoaded", () => {
       const [from, to] = [row, document.getElementById(row.id)].map((r) => r?.querySelector(".who-cell"));
       if (to && from.textContent !== to.textContent) to.innerHTML = from.innerHTML;
     }
+    for (const title of fresh.querySelectorAll(".group .title")) {
+      const present = document.getElementById(title.closest(".group").id)?.querySelector(".title");
+      if (present) present.textContent = title.textContent;
+    }
     const strip = [fresh, board()].map((root) => root.querySelector("[data-revision]"));
     if (strip[0] && strip[1]) strip[1].textContent = strip[0].textContent;
   }
@@ -154,6 +157,21 @@ document.addEventListener("DOMContentLoaded", () => {
   function snapshot() {
     pending ??= fetchSnapshot().catch(() => {}).finally(() => { pending = null; });
     return pending;
+  }
+
+  // Heartbeat strips: a frame brings one tick, the strip moves on by one ---------------
+
+  const BEATS = { o: "b-ok", e: "b-error", l: "b-limited", c: "b-cooling" };
+
+  function moveBeats(latest) {
+    for (const strip of document.querySelectorAll("[data-beats]")) {
+      const ticks = strip.dataset.ticks.slice(1) + (latest[strip.dataset.beats] ?? ".");
+      strip.dataset.ticks = ticks;
+      for (const [letter, name] of Object.entries(BEATS)) {
+        const bars = [...ticks].map((tick, n) => (tick === letter ? `M${4 * n} 0h3v10h-3z` : ""));
+        strip.querySelector(`.${name}`).setAttribute("d", bars.join(""));
+      }
+    }
   }
 
   // Frames ------------------------------------------------------------------------
@@ -183,7 +201,10 @@ document.addEventListener("DOMContentLoaded", () => {
       event.detail.waitUntil(snapshot().then(() => {
         [epoch, seq, revision] = [frame.epoch, frame.seq, frame.revision];
       }));
-    } else seq = frame.seq;
+    } else {
+      seq = frame.seq;
+      if (frame.beats) moveBeats(frame.beats);
+    }
     if (frame.content !== undefined) {
       frame.content = present(frame.content);
       event.detail.message.data = JSON.stringify(frame);
