@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from routeradmin.catalog import validate
 from routeradmin.catalog.document import Document
-from routeradmin.catalog.files import Remark, open_file
-from routeradmin.catalog.problems import Invalid
+from routeradmin.catalog.files import Draft, Remark, open_file
+from routeradmin.catalog.models import Secret as SecretRow
+from routeradmin.catalog.problems import Invalid, Problem, Severity, pointer
 from routeradmin.services.changes.commit import Actor
 from routeradmin.services.changes.documents import Imported, Mode, replace_document
 
@@ -59,6 +61,20 @@ def import_file(
         named = validate.as_in_file(invalid.problems, draft.document, Document())
         raise Invalid(named, invalid.code) from invalid
     if draft.source != OURS:
-        named = validate.as_in_file(done.warnings, draft.document, Document())
-        done = Imported(done.diff, done.revision, done.changed, tuple(named), done.secrets)
+        found = [*done.warnings, *_secrets_taken_over(draft)]
+        named = validate.as_in_file(found, draft.document, Document())
+        done = replace(done, warnings=tuple(named))
     return FileImport(draft.source, draft.unmapped, draft.notes, done)
+
+
+def _secrets_taken_over(draft: Draft) -> Iterator[Problem]:
+    """Credentials that the file gives no key, under whose name one is stored from before: it would
+    go to an endpoint that it may not have been meant for."""
+    stored = set(SecretRow.objects.exclude(ciphertext="").values_list("reference", flat=True))
+    for index, account in enumerate(draft.document.accounts):
+        reference = account.secret_reference_id
+        if reference in stored and reference not in draft.secrets:
+            detail = (
+                f"the secret that is stored as {reference} is used: replace it if it is not its"
+            )
+            yield Problem(pointer("accounts", index), detail, Severity.WARNING)
