@@ -21,7 +21,12 @@ from routeradmin.services.changes.errors import (
     Refused,
     Stale,
 )
-from routeradmin.services.changes.importing import FileImport, import_file
+from routeradmin.services.changes.importing import (
+    FileImport,
+    import_file,
+    opened_file,
+    sealed_file,
+)
 from routeradmin.services.changes.keys import (
     create_key,
     delete_key,
@@ -65,12 +70,14 @@ __all__ = [
     "enable",
     "import_file",
     "key_values",
+    "opened_file",
     "replace_document",
     "replace_secret",
     "revision_document",
     "revoke_key",
     "rollback",
     "rotate_sealing",
+    "sealed_file",
     "set_admin_state",
     "update",
     "update_defaults",

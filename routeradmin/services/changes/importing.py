@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from routeradmin.adapters.sealing import CannotOpen
 from routeradmin.catalog import validate
 from routeradmin.catalog.document import Document
 from routeradmin.catalog.files import Draft, Remark, open_file
 from routeradmin.catalog.models import Secret as SecretRow
 from routeradmin.catalog.problems import Invalid, Problem, Severity, pointer
+from routeradmin.services import runtime as runtimes
 from routeradmin.services.changes.commit import Actor
 from routeradmin.services.changes.documents import Imported, Mode, replace_document
 
@@ -21,12 +24,14 @@ class FileImport:
     """What became of a file. ``source`` is ``catalog`` or the program whose file it is.
 
     ``unmapped`` and ``notes`` have their places in the file; a catalog of ours has none.
+    ``holds_secrets``: keys stand in it in clear text, so that it must not be shown.
     """
 
     source: str
     unmapped: tuple[Remark, ...]
     notes: tuple[Remark, ...]
     imported: Imported
+    holds_secrets: bool = False
 
 
 def import_file(
@@ -64,7 +69,7 @@ def import_file(
         found = [*done.warnings, *_secrets_taken_over(draft)]
         named = validate.as_in_file(found, draft.document, Document())
         done = replace(done, warnings=tuple(named))
-    return FileImport(draft.source, draft.unmapped, draft.notes, done)
+    return FileImport(draft.source, draft.unmapped, draft.notes, done, bool(draft.secrets))
 
 
 def _secrets_taken_over(draft: Draft) -> Iterator[Problem]:
@@ -78,3 +83,16 @@ def _secrets_taken_over(draft: Draft) -> Iterator[Problem]:
                 f"the secret that is stored as {reference} is used: replace it if it is not its"
             )
             yield Problem(pointer("accounts", index), detail, Severity.WARNING)
+
+
+def sealed_file(data: bytes) -> str:
+    """The file for a page to hand back in a later step: it may hold keys, so nobody can read it."""
+    return runtimes.get().sealer.seal(base64.b64encode(data).decode())
+
+
+def opened_file(sealed: str) -> bytes:
+    """Raises Invalid for text that is not ``sealed_file``'s."""
+    try:
+        return base64.b64decode(runtimes.get().sealer.open(sealed).reveal(), validate=True)
+    except (CannotOpen, ValueError):
+        raise Invalid([Problem("", "the file is not at hand any more: choose it again")]) from None
