@@ -193,6 +193,19 @@ def test_subscriptions_stay_among_themselves(api: Api) -> None:
     assert places == {"/serving_models/1/protocol"}
 
 
+def test_what_is_worth_a_look_is_counted_by_writes_and_listed(stocked: Api) -> None:
+    created = stocked.post("/credentials", make.account("idle"))
+    assert created.headers["X-Routeradmin-Warnings"] == "4"
+    told = [one["detail"] for one in stocked.get("/catalog/warnings").json()["items"]]
+    assert len(told) == 4
+    assert "accounts idle: no deployment uses the credential idle" in told
+    assert any(one.startswith("routes chat: chat has no eligible target now") for one in told)
+    for id in ("idle", "acme-key"):
+        stocked.post(f"/credentials/{id}/secret", {"secret": f"sk-{id}-0123456789"})
+    answer = stocked.patch("/credentials/idle", {"name": "Idle"}, if_match="*")
+    assert answer.headers["X-Routeradmin-Warnings"] == "1"
+
+
 class TestARollback:
     def test_is_tried_before_it_is_done(self, stocked: Api) -> None:
         before = stocked.get("/catalog").content

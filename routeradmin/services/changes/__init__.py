@@ -6,7 +6,7 @@ Each call answers after its change is in force in this process; a refused one ha
 from __future__ import annotations
 
 from routeradmin.catalog.problems import Invalid, Problem
-from routeradmin.services.changes.commit import Actor, Commit
+from routeradmin.services.changes.commit import Actor, Commit, standing_warnings
 from routeradmin.services.changes.documents import (
     Imported,
     replace_document,
@@ -79,6 +79,7 @@ __all__ = [
     "rotate_sealing",
     "sealed_file",
     "set_admin_state",
+    "standing_warnings",
     "update",
     "update_defaults",
     "update_key",
