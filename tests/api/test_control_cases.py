@@ -7,12 +7,13 @@ import csv
 import io
 import json
 import time
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from django.http import HttpResponse
 
-from routeradmin.catalog.files import write
+from routeradmin.api.catalog import FileFormat
+from routeradmin.catalog.files import FORMATS, write
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
 from tests.api.client import Api, problem
@@ -257,3 +258,7 @@ def test_an_exported_catalog_put_back_is_the_same_to_the_byte(full: Api) -> None
     answer = put(full, exported, "?mode=replace", "application/toml")
     assert answer.json()["changed"] is False
     assert full.get("/catalog").content == exported == write(make.document(make.full_catalog()))
+
+
+def test_the_document_names_every_format_that_is_read() -> None:
+    assert get_args(FileFormat) == FORMATS
