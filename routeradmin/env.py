@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 
-
 _HOST = re.compile(r"\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]", re.ASCII)
 
 
