@@ -72,6 +72,34 @@ def test_a_streams_record_is_in_its_last_chunk(gate: Gateway, protocol: str) -> 
     assert answer.frames[-1]["error"]
 
 
+@pytest.mark.parametrize(
+    ("path", "protocol", "last"),
+    [
+        ("/v1/messages", "chat-completions", "message_stop"),
+        ("/v1/chat/completions", "messages", None),
+    ],
+)
+def test_a_translated_streams_record_is_in_its_last_chunk_too(
+    gate: Gateway, path: str, protocol: str, last: str | None
+) -> None:
+    gate.use(document(gate.upstream, "a", deployments={"a": {"protocol": protocol}}))
+    answer = gate.post(chat(stream=True, max_tokens=9), path, headers=TRACED)
+    assert answer.frames[-1]["routeradmin"]["halt"] == "succeeded"
+    assert answer.frames[-1].get("type") == last
+    assert sum("routeradmin" in frame for frame in answer.frames) == 1
+    untraced = gate.post(chat(stream=True, max_tokens=9), path)
+    kinds = [frame.get("type") for frame in answer.frames]
+    assert [frame.get("type") for frame in untraced.frames] == (kinds if last else kinds[:-1])
+
+
+def test_counting_tokens_is_never_a_stream(gate: Gateway) -> None:
+    gate.use(document(gate.upstream, "a", deployments={"a": {"protocol": "messages"}}))
+    answer = gate.post(chat(stream=True), "/v1/messages/count_tokens")
+    assert answer.status == 200
+    assert answer.json["input_tokens"] > 0
+    assert gate.state("a").failures == 0
+
+
 def test_the_record_comes_with_a_refusal_too(gate: Gateway) -> None:
     gate.use(document(gate.upstream, "a"))
     gate.script("a", {"status": 401})
