@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from routeradmin.engine.errors import ModelNotFound
 from routeradmin.services import explaining
 from routeradmin.services.keys import Key
-from routeradmin.services.messages import Select, Simulate
+from routeradmin.services.messages import Assumed, Select, Simulate
 from routeradmin.worker.management.commands.create_key import words
 from routeradmin.worker.management.loading import loaded
 
@@ -64,7 +64,8 @@ class Command(BaseCommand):
             if options["draws"] is None and not options["assume"]:
                 found = explaining.explain(runtime, Select(**facts), OPERATOR)
             else:
-                overlay = dict(map(_assumed, options["assume"]))
+                assumed = map(_assumed, options["assume"])
+                overlay = {name: Assumed(**states) for name, states in assumed}
                 message = Simulate(
                     **facts, overlay=overlay, draws=options["draws"] or 1000, seed=options["seed"]
                 )
