@@ -41,9 +41,7 @@ async def select(runtime: Runtime, message: Select, key: Key, request_id: str = 
             if selected is not None:
                 return selected
         turn = Turn.start(turns.new_id(), resolved, request, now)
-    draws = runtime.rng.getstate() if message.explain else None
-    step, lease = await take(runtime, turn, key, request_id)
-    explanation = None if draws is None else explained(runtime, turn, step, draws)
+    step, lease, explanation = await take(runtime, turn, key, request_id, explain=message.explain)
     attempt = len(turn.state.attempts)
     return Selected(
         runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
@@ -91,14 +89,19 @@ async def first(
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
-async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple[Try, Lease]:
+async def take(
+    runtime: Runtime, turn: Turn, key: Key, request_id: str, *, explain: bool = False
+) -> tuple[Try, Lease, dict[str, Any] | None]:
     """Go on with the turn until a slot is taken. Waits only where the route says to.
+
+    ``explain`` adds the explanation of the choice, as everything stood before the slot was taken.
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
     while True:
         now = runtime.clock()
         limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
+        draws = runtime.rng.getstate() if explain else None
         step = turn.next(runtime.store, now, runtime.rng, admit=lambda _: limit is None)  # noqa: B023
         if isinstance(step, Halt) and step.halt is HaltReason.LIMIT_REFUSED and limit is not None:
             if turn.state.attempts:
@@ -106,6 +109,7 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
                 turns.record(runtime, turn, request_id=request_id)
             raise LimitRefused(limit.message, limit.retry_after_s)
         if isinstance(step, Try):
+            told = None if draws is None else explained(runtime, turn, step, draws, now)
             granted = await granting.take(runtime, granting.grant_of(turn, step, key), key, now)
             if granted is None:
                 turn.lost(step.candidate.key)
@@ -113,7 +117,7 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
             keep(runtime, granted, now)
             turn.begin(step, now, granted.lease.id)
             await turns.save(runtime, turn, now)
-            return step, granted.lease
+            return step, granted.lease, told
         if isinstance(step, Halt):
             await end(runtime, turn, step, now, request_id)
         elif step.kind == "round":
@@ -146,12 +150,13 @@ async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: 
     raise TurnHalted(halt.halt.value if halt.halt else "exhausted")
 
 
-def explained(runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...]) -> dict[str, Any]:
+def explained(
+    runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...], now: float
+) -> dict[str, Any]:
     """The explanation of what was chosen; a turn may have left its first choices behind."""
     rng = Random()
     rng.setstate(draws)
-    request, now = turn.state.request, runtime.clock()
-    found = explain_route(step.resolved, request, runtime.store, now, rng).as_json()
+    found = explain_route(step.resolved, turn.state.request, runtime.store, now, rng).as_json()
     candidate = step.candidate
     return {
         **found,
