@@ -17,6 +17,7 @@ from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason
 from routeradmin.services import admission, granting, turns
 from routeradmin.services.asking import resolve_allowed
+from routeradmin.services.calling import NoSecret
 from routeradmin.services.inference import attempt, streaming
 from routeradmin.services.inference.asked import Asked, request_of
 from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
@@ -156,9 +157,13 @@ class Turning:
     async def _carry(self, step: Try, progress: Progress) -> Attempted:
         candidate = step.candidate
         protocol = protocol_of(candidate, self._asked)
+        try:
+            call = self._calls.make(candidate, protocol)
+        except NoSecret as problem:
+            return Attempted(AttemptFacts(Ending.NOT_CONNECTED, message=str(problem)), protocol)
         job = Job(
             self._runtime.upstream,
-            self._calls.make(candidate, protocol),
+            call,
             self._asked,
             protocol,
             self._runtime.redact,
