@@ -337,7 +337,6 @@ def test_a_wait_that_is_not_over_is_answered_again_without_a_second_warning():
     second = drive.turn.next(drive.store, drive.now + 0.25, drive.rng)
     assert (first.until, first.warning is None) == (second.until, False)
     assert second.warning is None
-    assert drive.turn.waiting_s(drive.now + 0.25) == 0.75
     assert len(drive.turn.state.warnings) == 1
 
 
