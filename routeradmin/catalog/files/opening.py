@@ -7,7 +7,8 @@ import re
 from routeradmin.catalog.document import FORMAT, LLM_FORMAT
 from routeradmin.catalog.files import foreign
 from routeradmin.catalog.files.draft import Draft
-from routeradmin.catalog.files.reading import FileFormat, read
+from routeradmin.catalog.files.reading import read
+from routeradmin.catalog.files.syntax import FileFormat
 from routeradmin.catalog.problems import Invalid, Problem
 
 OWN = ("toml", "json")
