@@ -15,10 +15,10 @@ from typing import Any
 
 import orjson
 
-from routeradmin.engine.condition import WINDOW_S
 from routeradmin.engine.describe import utc_text
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateKey, CandidateState, Change
+from routeradmin.engine.windows import window
 from routeradmin.services import candidates
 from routeradmin.services.runtime import Runtime
 
@@ -270,7 +270,7 @@ def fingerprint(
     return (
         drained,
         state.active,
-        state.window == int(now // WINDOW_S),
+        state.window == window(now),
         state.rpm_used,
         state.tpm_used,
         state.latency_ema_ms,
