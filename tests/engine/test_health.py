@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from routeradmin.engine import condition, health
+from routeradmin.engine.outcome import class_of_status
 from routeradmin.engine.policy import DEFAULT_POLICY, CooldownPolicy, Policy
 from routeradmin.engine.state import (
     CandidateKey,
@@ -354,3 +355,12 @@ def test_overlapping_cooldowns_end_at_the_latest_end_in_any_order(told):
         assert story.state.cooldown_until == latest >= before
         assert story.remaining(at) <= 1800
         assert story.remaining(-1e6) <= 1800  # not even on a clock that steps back
+
+
+@pytest.mark.parametrize("status", [402, 401, 404])
+def test_a_class_whose_length_is_0_sets_no_cooldown(status: int) -> None:
+    lengths = CooldownPolicy(quota_s=0, unauthorized_s=0, not_found_s=0)
+    state = CandidateState(CandidateKey("d", "k"))
+    outcome = Outcome(class_of_status(status), Dispatch.REJECTED, status)
+    health.failed(state, outcome, Policy(cooldown=lengths), T0)
+    assert (state.cooldown, state.cooldown_until) == (None, 0.0)
