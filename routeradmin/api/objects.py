@@ -62,8 +62,7 @@ def based_on(request: HttpRequest, noun: Noun, id: str) -> int | str:
     Raises Problem 428 and 412, NotFound.
     """
     etag, version = etag_of(noun, noun.shown_as(document(), id))
-    etags.require_match(request, etag)
-    return changes.ANY if etags.matches_any(request) else version
+    return etags.based_on(request, etag, version)
 
 
 def created(request: HttpRequest, noun: Noun, body: Table) -> HttpResponse:

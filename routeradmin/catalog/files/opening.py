@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import cast
 
 from routeradmin.catalog.document import FORMAT, LLM_FORMAT
 from routeradmin.catalog.files import foreign
@@ -31,7 +30,8 @@ def open_file(data: bytes, format: str = "auto") -> Draft:
         return foreign.read(data, format)
     if format == "auto" and is_foreign(data):
         return foreign.read(data)
-    return Draft("catalog", read(data, cast(FileFormat, format)))
+    ours: FileFormat = "auto" if format == "auto" else "toml" if format == "toml" else "json"
+    return Draft("catalog", read(data, ours))
 
 
 def is_foreign(data: bytes) -> bool:

@@ -12,10 +12,10 @@ from typing import Any
 
 from routeradmin.engine.outcome import AttemptFacts, Ending, classify
 from routeradmin.engine.resolve import Resolved
-from routeradmin.engine.state import FailureClass, Grant, Lease, Outcome
+from routeradmin.engine.state import FailureClass, Lease, Outcome
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason
-from routeradmin.services import admission, turns
+from routeradmin.services import admission, granting, turns
 from routeradmin.services.asking import resolve_allowed
 from routeradmin.services.calling import NoSecret
 from routeradmin.services.inference import attempt, streaming
@@ -129,26 +129,17 @@ class Turning:
 
     async def _try(self, step: Try, now: float) -> None:
         runtime, turn = self._runtime, self.turn
-        request = turn.state.request
-        grant = Grant(
-            step.candidate,
-            self._key.uid,
-            request.lease_ttl_s,
-            request.estimate,
-            step.resolved.route.id,
-            turn.policy.id,
-            turn.state.id,
-            step.cursor,
+        granted = await granting.take(
+            runtime, granting.grant_of(turn, step, self._key), self._key, now
         )
-        lease = await runtime.store.reserve(grant, now)
-        if lease is None:
+        if granted is None:
             turn.lost(step.candidate.key)
             return
+        lease, charge = granted
         number = turn.begin(step, now, lease.id)
-        charge = runtime.limits.charge(self._key, request.estimate, now)
         self.step, self._attempted = step, None
         progress = Progress(perf_counter())
-        renewal = Renewal(runtime, lease, request.lease_ttl_s)
+        renewal = Renewal(runtime, lease, turn.state.request.lease_ttl_s)
         facts = AttemptFacts(Ending.CANCELLED)
         try:
             with self._interrupt:
