@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from routeradmin.engine.request import SelectRequest
@@ -76,7 +76,10 @@ def read(
     """Raises BadBody, Invalid."""
     wishes = wishes_of(headers, api)
     document = bodies.parse(raw)
-    return Asked(api, operation, raw, document, facts.read(api, document), wishes, headers)
+    found = facts.read(api, document)
+    if operation == COUNT_TOKENS:  # never a stream, whatever a client left in the body
+        found = replace(found, stream=False)
+    return Asked(api, operation, raw, document, found, wishes, headers)
 
 
 def wishes_of(pairs: Iterable[tuple[bytes, bytes]], api: str) -> Wishes:
