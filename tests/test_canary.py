@@ -120,16 +120,17 @@ def test_a_secret_that_goes_everywhere_is_found_nowhere(
     ]
     with asyncio.Runner() as runner:
         desk = Desk(runtime, runner)
-        for step in steps:
-            for stream in (False, True):
-                simulated.put_script({"model": "acme-large", "steps": [step]})
-                answer = desk.call("POST", "/v1/chat/completions", chat(stream=stream))
-                shown += [answer.body.decode(), *answer.headers.values()]
-                runner.run(clear_cooldowns(runtime))
-        lease = desk.took("chat")
-        shown.append(desk.failed(lease, 429, message=quoted).__repr__())
-        shown.append(desk.call("GET", "/metrics").body.decode())
-        runner.run(runtime.upstream.close())
+        try:
+            for step in steps:
+                for stream in (False, True):
+                    simulated.put_script({"model": "acme-large", "steps": [step]})
+                    answer = desk.call("POST", "/v1/chat/completions", chat(stream=stream))
+                    shown += [answer.body.decode(), *answer.headers.values()]
+                    runner.run(clear_cooldowns(runtime))
+            shown.append(repr(desk.failed(desk.took("chat"), 429, message=quoted)))
+            shown.append(desk.call("GET", "/metrics").body.decode())
+        finally:
+            runner.run(runtime.upstream.close())
     assert simulated.calls()["total"] == 2 * len(steps)
     try:
         raise ValueError(quoted)
