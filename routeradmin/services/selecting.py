@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from typing import Any
 
@@ -22,8 +24,18 @@ from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, Tur
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 
+# Around a wait: ends it early, by raising, where nobody is there any more to take the lease.
+Waiting = Callable[[], AbstractContextManager[None]]
 
-async def select(runtime: Runtime, message: Select, key: Key, request_id: str = "") -> Selected:
+
+async def select(
+    runtime: Runtime,
+    message: Select,
+    key: Key,
+    request_id: str = "",
+    *,
+    waiting: Waiting = nullcontext,
+) -> Selected:
     """The lease, and what its answer shows.
 
     Raises ModelNotFound, RouteNotAllowed, Refused, LimitRefused; with a turn also TurnNotFound,
@@ -41,7 +53,9 @@ async def select(runtime: Runtime, message: Select, key: Key, request_id: str = 
             if selected is not None:
                 return selected
         turn = Turn.start(turns.new_id(), resolved, request, now)
-    step, lease, explanation = await take(runtime, turn, key, request_id, explain=message.explain)
+    step, lease, explanation = await take(
+        runtime, turn, key, request_id, explain=message.explain, waiting=waiting
+    )
     attempt = len(turn.state.attempts)
     return Selected(
         runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
@@ -90,7 +104,13 @@ async def first(
 
 
 async def take(
-    runtime: Runtime, turn: Turn, key: Key, request_id: str, *, explain: bool = False
+    runtime: Runtime,
+    turn: Turn,
+    key: Key,
+    request_id: str,
+    *,
+    explain: bool = False,
+    waiting: Waiting = nullcontext,
 ) -> tuple[Try, Lease, dict[str, Any] | None]:
     """Go on with the turn until a slot is taken. Waits only where the route says to.
 
@@ -124,7 +144,8 @@ async def take(
             await turns.save(runtime, turn, now)
             raise TurnWaiting(step.until - now)
         else:
-            await wait(runtime, step, now)
+            with waiting():
+                await wait(runtime, step, now)
 
 
 def keep(runtime: Runtime, granted: Granted, now: float) -> None:
