@@ -13,8 +13,9 @@ from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason, Opening
-from routeradmin.services import turns
+from routeradmin.services import granting, turns
 from routeradmin.services.asking import request_of, resolve_allowed
+from routeradmin.services.granting import Granted
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, TurnWaiting
@@ -40,9 +41,7 @@ async def select(runtime: Runtime, message: Select, key: Key, request_id: str = 
             if selected is not None:
                 return selected
         turn = Turn.start(turns.new_id(), resolved, request, now)
-    draws = runtime.rng.getstate() if message.explain else None
-    step, lease = await take(runtime, turn, key, request_id)
-    explanation = None if draws is None else explained(runtime, turn, step, draws)
+    step, lease, explanation = await take(runtime, turn, key, request_id, explain=message.explain)
     attempt = len(turn.state.attempts)
     return Selected(
         runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
@@ -78,25 +77,31 @@ async def first(
         None,
         found.cursor,
     )
-    lease = await runtime.store.reserve(grant, now)
-    if lease is None:
+    granted = await granting.take(runtime, grant, key, now)
+    if granted is None:
         return None
+    lease = granted.lease
+    keep(runtime, granted, now)
     opening = Opening(
         lease.id, request.model, route.id, request, candidate.key, found.tier, lease.id, now
     )
     await runtime.store.save_turn(opening, now)
-    charge(runtime, key, lease)
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
-async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple[Try, Lease]:
+async def take(
+    runtime: Runtime, turn: Turn, key: Key, request_id: str, *, explain: bool = False
+) -> tuple[Try, Lease, dict[str, Any] | None]:
     """Go on with the turn until a slot is taken. Waits only where the route says to.
+
+    ``explain`` adds the explanation of the choice, as everything stood before the slot was taken.
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
     while True:
         now = runtime.clock()
         limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
+        draws = runtime.rng.getstate() if explain else None
         step = turn.next(runtime.store, now, runtime.rng, admit=lambda _: limit is None)  # noqa: B023
         if isinstance(step, Halt) and step.halt is HaltReason.LIMIT_REFUSED and limit is not None:
             if turn.state.attempts:
@@ -104,14 +109,15 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
                 turns.record(runtime, turn, request_id=request_id)
             raise LimitRefused(limit.message, limit.retry_after_s)
         if isinstance(step, Try):
-            lease = await reserve(runtime, turn, step, key, now)
-            if lease is None:
+            told = None if draws is None else explained(runtime, turn, step, draws, now)
+            granted = await granting.take(runtime, granting.grant_of(turn, step, key), key, now)
+            if granted is None:
                 turn.lost(step.candidate.key)
                 continue
-            turn.begin(step, now, lease.id)
-            charge(runtime, key, lease)
+            keep(runtime, granted, now)
+            turn.begin(step, now, granted.lease.id)
             await turns.save(runtime, turn, now)
-            return step, lease
+            return step, granted.lease, told
         if isinstance(step, Halt):
             await end(runtime, turn, step, now, request_id)
         elif step.kind == "round":
@@ -121,26 +127,11 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
             await wait(runtime, step, now)
 
 
-async def reserve(runtime: Runtime, turn: Turn, step: Try, key: Key, now: float) -> Lease | None:
-    request = turn.state.request
-    grant = Grant(
-        step.candidate,
-        key.uid,
-        request.lease_ttl_s,
-        request.estimate,
-        step.resolved.route.id,
-        turn.policy.id,
-        turn.state.id,
-        step.cursor,
-    )
-    return await runtime.store.reserve(grant, now)
-
-
-def charge(runtime: Runtime, key: Key, lease: Lease) -> None:
+def keep(runtime: Runtime, granted: Granted, now: float) -> None:
     """Hold on the key what the attempt may use, until its lease is over."""
-    held = runtime.limits.charge(key, lease.held_tokens, lease.granted_at)
-    if held is not None:
-        runtime.limits.keep(lease.id, held, lease.expires_at)
+    lease, charge = granted
+    if charge is not None:
+        runtime.limits.keep(lease.id, charge, lease.expires_at, now)
 
 
 async def wait(runtime: Runtime, step: Wait, now: float) -> None:
@@ -159,12 +150,13 @@ async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: 
     raise TurnHalted(halt.halt.value if halt.halt else "exhausted")
 
 
-def explained(runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...]) -> dict[str, Any]:
+def explained(
+    runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...], now: float
+) -> dict[str, Any]:
     """The explanation of what was chosen; a turn may have left its first choices behind."""
     rng = Random()
     rng.setstate(draws)
-    request, now = turn.state.request, runtime.clock()
-    found = explain_route(step.resolved, request, runtime.store, now, rng).as_json()
+    found = explain_route(step.resolved, turn.state.request, runtime.store, now, rng).as_json()
     candidate = step.candidate
     return {
         **found,

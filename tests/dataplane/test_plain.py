@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from routeradmin.adapters.sealing import Secret
 from routeradmin.dataplane.client import header_value
+from routeradmin.services.secrets import Opened
 from tests.dataplane.catalogs import document
-from tests.dataplane.serving import KEY, Gateway, chat
+from tests.dataplane.serving import KEY, SECRET, Gateway, chat
 
 TRACED = {"x-routeradmin-trace": "1"}
 
@@ -300,3 +302,16 @@ def test_rules_see_tags_and_headers(gate: Gateway) -> None:
         gate.use(document(gate.upstream, ["a"], ["b"], rules=[{**rule, "when": when}]))
         assert gate.post().headers["x-routeradmin-deployment"] == "a"
         assert gate.post(headers=headers).headers["x-routeradmin-deployment"] == "b"
+
+
+def test_a_credential_that_left_the_catalog_meanwhile_costs_an_attempt_not_the_turn(
+    gate: Gateway,
+) -> None:
+    gate.use(document(gate.upstream, ["a", "b"], strategy="fill_first"))
+    gate.runtime.secrets.swap(Opened({"b": Secret(SECRET.format("b"))}))
+    answer = gate.post()
+    assert (answer.status, answer.headers["x-routeradmin-deployment"]) == (200, "b")
+    left, served = gate.record["attempts"]
+    assert (left["class"], left["dispatch"], served["class"]) == ("transient", "not-sent", None)
+    assert "'a'" in left["message"]
+    assert gate.active == 0
