@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from routeradmin.catalog.checks import aliases, billing, intents, objects, policies, routes, warnings
+from routeradmin.catalog.checks import (
+    aliases,
+    billing,
+    intents,
+    objects,
+    policies,
+    routes,
+    warnings,
+)
 from routeradmin.catalog.checks.scope import Check, Scope, error
 from routeradmin.catalog.document import KINDS, Document, key_of
 from routeradmin.catalog.problems import Invalid, Problem, Severity

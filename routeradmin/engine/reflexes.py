@@ -64,20 +64,27 @@ class Keywords:
     """
 
     def __init__(self, intents: Iterable[Intent]) -> None:
-        listed = [(intent, _pattern(intent.keywords)) for intent in intents if intent.keywords]
-        self._patterns = [(intent.id, intent.local_only, pattern) for intent, pattern in listed]
+        self._patterns = [
+            (intent.id, intent.local_only, _pattern(intent.keywords))
+            for intent in intents
+            if intent.keywords
+        ]
 
-    def find(self, text: str) -> tuple[str, str] | None:
-        """(intent id, keyword) if just one intent is named. One that is local only wins."""
+    def find(self, latest: str, everything: str) -> tuple[str, str] | None:
+        """(intent id, keyword) if just one intent is named.
+
+        A keyword of an intent that is local only counts wherever it stands, and wins; the others
+        count in what was said last.
+        """
         if not self._patterns:
             return None
-        folded = text.casefold()
+        texts = {True: everything.casefold(), False: latest.casefold()}
         found = [
-            (not local, intent_id, seen.group())
+            (local, intent_id, seen.group())
             for intent_id, local, pattern in self._patterns
-            if (seen := pattern.search(folded)) is not None
+            if (seen := pattern.search(texts[local])) is not None
         ]
-        local_first = [one for one in found if not one[0]] or found
+        local_first = [one for one in found if one[0]][:1] or found
         return local_first[0][1:] if len(local_first) == 1 else None
 
 

@@ -157,7 +157,11 @@ def _by_strategy(strategy: Strategy, field: Field, tier: Tier, note: str = "") -
     if strategy is strategies.round_robin:
         return _turn_by_turn(field, tier, note)
     place = strategy(field)
-    return None if place is None else Pick(field.table.candidates[place], None, tier.index, False, note)
+    return (
+        None
+        if place is None
+        else Pick(field.table.candidates[place], None, tier.index, False, note)
+    )
 
 
 def _turn_by_turn(field: Field, tier: Tier, note: str = "") -> Pick | None:

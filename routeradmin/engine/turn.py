@@ -11,9 +11,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from routeradmin.engine.compile import normal
 from routeradmin.engine.eligibility import falls_back
 from routeradmin.engine.explain import provenance
-from routeradmin.engine.compile import normal
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import AUTO, Resolved, resolve
 from routeradmin.engine.snapshot import Candidate, Snapshot

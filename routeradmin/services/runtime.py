@@ -29,6 +29,7 @@ from routeradmin.services import journal_writing
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.current import Current
+from routeradmin.services.intent.deciding import Intents
 from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
@@ -61,6 +62,7 @@ class Runtime:
     journal: Journal = field(default_factory=Journal)
     limits: KeyLimits = field(default_factory=KeyLimits)
     affinity: Affinity = field(default_factory=Affinity)
+    intents: Intents = field(default_factory=Intents)
     selectors: dict[str, Selector] = field(default_factory=dict)
     jobs: dict[str, JobStanding] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
