@@ -10,6 +10,7 @@ import os
 import secrets
 from ipaddress import ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 
@@ -67,6 +68,14 @@ def url(name: str, schemes: tuple[str, ...]) -> str:
     value = text(name)
     if value and value.partition("://")[0] not in schemes:
         raise BadVariable(name, "accepts a URL that starts with " + ", ".join(schemes) + " and ://")
+    try:
+        _ = urlsplit(value).port
+    except ValueError as problem:
+        raise BadVariable(
+            name,
+            f"accepts a URL such as {schemes[0]}://user:password@host:port/name, with "
+            "special characters in it percent-encoded",
+        ) from problem
     return value
 
 

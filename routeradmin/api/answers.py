@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -18,6 +19,11 @@ def utc(moment: datetime | None) -> str | None:
         return None
     moment = moment.astimezone(UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def location(noun: str, id: str) -> str:
+    """Where an object is, escaped; slashes stay, as an id takes the rest of its path."""
+    return f"/api/v1/{noun}/{quote(id, safe='/')}"
 
 
 def answer(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
@@ -49,7 +48,7 @@ class CooldownBody(Table):
 
 def running() -> list[dict[str, Any]]:
     """Every open cooldown at this moment."""
-    state = async_to_sync(reading_of_now)()
+    state = reading_of_now()
     return [
         {
             **{name: candidate[name] for name in ("id", "deployment", "credential", "matched")},

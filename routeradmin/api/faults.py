@@ -107,7 +107,7 @@ def on_in_use(request: HttpRequest, fault: InUse) -> HttpResponse:
         "in_use",
         f"{sentence(fault)} (?cascade=true).",
         errors=[
-            (f"/{one.noun}/{one.id}/{one.field}", "names the object") for one in fault.dependents
+            (pointer([one.noun, one.id, one.field]), "names the object") for one in fault.dependents
         ],
         more={"dependents": [one.as_json() for one in fault.dependents]},
     ).response()

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 
 from routeradmin.api import etags, listing
 from routeradmin.api.access import actor, reason
-from routeradmin.api.answers import answer, nothing
+from routeradmin.api.answers import answer, location, nothing
 from routeradmin.api.bodies import named, whole
 from routeradmin.api.nouns import Item, Noun
 from routeradmin.catalog.document import Document
@@ -45,7 +45,7 @@ def listed(request: HttpRequest, noun: Noun) -> HttpResponse:
 def shown(request: HttpRequest, noun: Noun, id: str, status: int = 200) -> HttpResponse:
     item = noun.shown_as(document(), id)
     etag, _ = etag_of(noun, item)
-    headers = {"Location": f"/api/v1/{noun.plural}/{id}"} if status == 201 else None
+    headers = {"Location": location(noun.plural, id)} if status == 201 else None
     return answer(request, item, status=status, etag=etag, headers=headers)
 
 

@@ -8,7 +8,7 @@ and notices by the gap.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +24,9 @@ from routeradmin.services.runtime import Runtime
 FRAME_INTERVAL_S = 0.25  # at most 4 frames a second
 HEARTBEAT_S = 5.0
 ROWS_PER_FRAME = 150  # the rest follows in the next frame
-ROWS_PER_SLICE = 50  # between two slices the event loop serves requests
+# Between two slices the event loop serves requests.
+ROWS_PER_SLICE = 50
+PIECES_PER_SLICE = 8
 BACKLOG = 16  # frames a slow viewer may be behind
 CHANGES_KEPT = 100
 
@@ -43,7 +45,7 @@ class Delta:
     now: float
 
 
-Render = Callable[[Delta], str]
+Render = Callable[[Delta], Iterable[str]]
 
 
 @dataclass(slots=True)
@@ -70,7 +72,7 @@ class Viewer:
 
 
 class Feed:
-    """Samples, compares, renders, hands out. ``render`` turns a delta into HTML fragments."""
+    """Samples, compares, renders, hands out. ``render`` makes HTML fragments, one by one."""
 
     def __init__(self, runtime: Runtime, render: Render) -> None:
         self.runtime = runtime
@@ -103,13 +105,13 @@ class Feed:
             self._baseline(self.runtime.clock())
         viewer.offer(self._frame("hello", self._last_seq))
         self._viewers.add(viewer)
-        self._start()
         try:
             yield viewer
         finally:
             self._viewers.discard(viewer)
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Tick from now on, as long as someone watches; does nothing when it ticks already."""
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
 
@@ -123,16 +125,24 @@ class Feed:
 
     async def tick(self, at: float) -> None:
         """One look; ``at`` is the loop's time in seconds. Sends at most one frame."""
-        now = self.runtime.clock()
-        delta = await self._delta(now)
+        told_until = self.runtime.store.seq  # what changes from here on is the next frame's
+        delta = await self._delta(self.runtime.clock())
         if delta is not None:
+            content = await self._rendered(delta)
             self._own_steps += 1
-            self._send("update", at, self._render(delta))
+            self._send("update", at, told_until + self._own_steps, content)
         elif at - self._last_sent >= HEARTBEAT_S:
-            self._send("heartbeat", at)
+            self._send("heartbeat", at, self._last_seq)
 
-    def _send(self, kind: str, at: float, content: str | None = None) -> None:
-        seq = self.seq
+    async def _rendered(self, delta: Delta) -> str:
+        pieces = []
+        for number, piece in enumerate(self._render(delta), 1):
+            pieces.append(piece)
+            if number % PIECES_PER_SLICE == 0:
+                await asyncio.sleep(0)
+        return "\n".join(pieces)
+
+    def _send(self, kind: str, at: float, seq: int, content: str | None = None) -> None:
         frame = self._frame(kind, seq, content)
         self._last_seq, self._last_sent = seq, at
         for viewer in self._viewers:

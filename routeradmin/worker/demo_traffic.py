@@ -97,7 +97,7 @@ class Traffic:
             wanted = Select(
                 model=model, input_tokens=len(question), max_output_tokens=most_tokens, turn=turn
             )
-            chosen = (await selecting.select(runtime, wanted, CALLER)).as_dict()
+            chosen = await selecting.select(runtime, wanted, CALLER)
             turn = chosen.turn_id
             told = await self._call(runtime, chosen.candidate, question, most_tokens)
             report = Report.model_validate({"outcome": told.outcome, **told.facts})

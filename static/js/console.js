@@ -44,7 +44,23 @@
     leaveLater(toast);
   }
 
-  document.addEventListener("htmx:error", () => {
+  // Whole pages do not belong into a part of one: a sign-in page leads there, an error is told.
+  document.addEventListener("htmx:before:swap", (event) => {
+    const answer = event.detail?.ctx?.response;
+    if (!answer?.raw) return;
+    if (new URL(answer.raw.url).pathname === "/login") {
+      event.preventDefault();
+      location.reload();
+    } else if (answer.status >= 400 && answer.status !== 409 && answer.status !== 422) {
+      event.preventDefault();
+      complain(answer.status === 403
+        ? "Not allowed: your role lacks this right, or the page is too old. Load it again."
+        : `The server answered ${answer.status}. Load the page again to see what is in force.`);
+    }
+  });
+
+  document.addEventListener("htmx:error", (event) => {
+    if (event.detail?.ctx?.response) return; // it did answer
     complain("The server did not answer. Nothing is known to have changed; try again.");
   });
 

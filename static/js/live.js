@@ -48,7 +48,12 @@ document.addEventListener("DOMContentLoaded", () => {
     if (paused) text = `paused · ${waiting} update${waiting === 1 ? "" : "s"} waiting`;
     label.dataset.state = state;
     if (label.textContent !== text) label.textContent = text;
-    document.body.dataset.stale = String(silent > STALE_MS);
+    const stale = String(silent > STALE_MS);
+    if (document.body.dataset.stale !== stale) {
+      document.body.dataset.stale = stale;
+      // What an action would act on is not known any more.
+      for (const cell of document.querySelectorAll(".act")) cell.inert = stale === "true";
+    }
     const age = document.querySelector("[data-age]");
     if (age) age.textContent = silent < 1500 ? "now" : `${Math.round(silent / 1000)} s`;
   }

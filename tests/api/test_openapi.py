@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
+from pydantic import BaseModel
 
 from routeradmin.api import dataplane_paths
+from routeradmin.api import decision_answers as answers
 from routeradmin.api.application import api as ninja
-from routeradmin.dataplane.app import claims
+from routeradmin.dataplane.app import DataPlane, claims
+from routeradmin.services.runtime import Runtime
+from tests.api.client import Api
 
 DOCUMENT: dict[str, Any] = dict(ninja.get_openapi_schema(path_prefix="/api/v1/"))
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -67,6 +73,40 @@ def test_a_select_body_is_the_data_planes_own_message() -> None:
     assert schema["required"] == ["model"]
     assert schema["additionalProperties"] is False
     assert set(schema["properties"]) >= {"model", "input_tokens", "requires", "lease_ttl_s"}
+
+
+def test_decisions_answer_in_the_shapes_that_are_documented(stocked: Api, runtime: Runtime) -> None:
+    """Unknown members fail too: what is answered is documented."""
+
+    def decide(path: str, body: dict[str, Any]) -> Any:
+        told: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": orjson.dumps(body), "more_body": False}
+
+        async def send(message: Any) -> None:
+            told.append(message)
+
+        headers = [(b"authorization", f"Bearer {stocked.token}".encode())]
+        scope = {"type": "http", "method": "POST", "path": path, "headers": headers}
+        asyncio.run(DataPlane(lambda: runtime)(scope, receive, send))
+        assert told[0]["status"] == 200, told
+        return orjson.loads(told[1]["body"])
+
+    lease = decide("/api/v1/select", {"model": "chat", "explain": True})
+    fits(answers.Selected, lease)
+    place = f"/api/v1/leases/{lease['lease_id']}"
+    fits(answers.Renewed, decide(f"{place}/renew", {"lease_ttl_s": 60}))
+    report = {"outcome": "failure", "status": 429, "retry_after": "20"}
+    fits(answers.Reported, decide(f"{place}/report", report))
+    fits(answers.Released, decide(f"{place}/release", {}))
+    fits(answers.Explained, decide("/api/v1/explain", {"model": "chat"}))
+    fits(answers.Simulated, decide("/api/v1/simulate", {"model": "chat", "draws": 10}))
+
+
+def fits(model: type[BaseModel], content: Any) -> None:
+    found = model.model_validate(content)
+    assert found.model_dump(mode="json") == content
 
 
 def test_conditional_writes_name_their_condition() -> None:

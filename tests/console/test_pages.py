@@ -156,3 +156,34 @@ def test_a_missing_revision_to_compare_with_is_not_found(
     catalog: Runtime, as_viewer: Client
 ) -> None:
     assert as_viewer.get("/revisions/1?against=77").status_code == 404
+
+
+def test_an_address_that_leads_nowhere_says_so_in_the_console_s_own_words(
+    catalog: Runtime, as_admin: Client, client: Client
+) -> None:
+    answer = as_admin.get("/deployments/no-such")
+    assert answer.status_code == 404
+    assert b"To the live page" in answer.content
+    assert client.get("/no/such/page").status_code == 404
+
+
+def test_a_form_without_its_token_is_refused_and_explained(
+    catalog: Runtime, admin: User
+) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(admin)
+    answer = strict.post("/new/providers", {"id": "x"})
+    assert answer.status_code == 403
+    assert b"This page is too old" in answer.content
+
+
+def test_the_navigation_marks_where_one_is(catalog: Runtime, as_admin: Client) -> None:
+    for address, title in (
+        ("/", "Live"),
+        ("/edit/routes/chat", "Routes"),
+        ("/deployments/near/by", "Deployments"),
+        ("/new/models", "Models"),
+        ("/revisions/1", "Revisions"),
+    ):
+        page = as_admin.get(address).content.decode()
+        assert re.findall(r'aria-current="page">([^<]+)<', page) == [title], address

@@ -27,9 +27,9 @@ class Recorder:
     def __init__(self) -> None:
         self.deltas: list[Delta] = []
 
-    def __call__(self, delta: Delta) -> str:
+    def __call__(self, delta: Delta) -> Sequence[str]:
         self.deltas.append(delta)
-        return f"<p>{len(self.deltas)}</p>"
+        return ["<p>"] * 20
 
     @property
     def cells(self) -> list[Sequence[str]]:

@@ -135,6 +135,16 @@ def member(mapping: Mapping[str, Any], key: str) -> Any:
     return mapping.get(key)
 
 
+def is_current(path: str, href: str) -> bool:
+    """A page's own address, its objects' below it, and those with a verb in front."""
+    if href == "/":
+        return path == "/"
+    noun = href.strip("/")
+    return noun in path.strip("/").split("/")[:2] and (
+        path.startswith(href) or path.partition(href)[0].count("/") == 1
+    )
+
+
 @register.simple_tag(takes_context=True)
 def navigation(context: template.Context) -> list[dict[str, Any]]:
     """The sections a person may see, the current page marked by its path."""
@@ -146,7 +156,7 @@ def navigation(context: template.Context) -> list[dict[str, Any]]:
             {
                 "title": entry.title,
                 "href": (href := reverse(entry.url_name)),
-                "current": request.path == href or (href != "/" and request.path.startswith(href)),
+                "current": is_current(request.path, href),
             }
             for entry in entries
             if entry.right == "viewer" or role == "admin"
