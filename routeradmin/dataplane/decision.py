@@ -10,6 +10,7 @@ from routeradmin.dataplane.auth import authorize
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import parse, read_body
 from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services.circumstances import read_headers
 from routeradmin.services.messages import Message, Release, Renew, Report, Select, Simulate
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ async def select(exchange: Exchange) -> None:
             f"The key '{key.name}' lacks the scope secrets; select without \"secret\": true.",
             param="secret",
         )
-    selected = await selecting.select(exchange.runtime, message, key, exchange.request_id.decode())
+    headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
+    selected = await selecting.select(
+        exchange.runtime, message, key, exchange.request_id.decode(), headers
+    )
     await exchange.reply(200, selected.as_json())
 
 
@@ -62,7 +66,8 @@ async def explain(exchange: Exchange) -> None:
     """Every candidate with every reason; reserves nothing."""
     key = authorize(exchange.runtime, exchange.scope, "select", "read")
     message = await body(exchange, Select)
-    answer = explaining.explain(exchange.runtime, message, key)
+    headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
+    answer = await explaining.explain(exchange.runtime, message, key, headers)
     await exchange.reply(200, orjson.dumps(answer))
 
 
@@ -70,7 +75,8 @@ async def simulate(exchange: Exchange) -> None:
     """Shares over many draws on assumed states; reserves nothing."""
     key = authorize(exchange.runtime, exchange.scope, "select", "read")
     message = await body(exchange, Simulate)
-    answer = await explaining.simulate(exchange.runtime, message, key)
+    headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
+    answer = await explaining.simulate(exchange.runtime, message, key, headers)
     await exchange.reply(200, orjson.dumps(answer))
 
 

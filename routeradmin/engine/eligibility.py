@@ -143,7 +143,6 @@ def administrative(
     candidate: Candidate, request: SelectRequest, now: float, allowed: frozenset[str] | None
 ) -> Iterator[str]:
     """What people decided; ``allowed`` are the deployment ids that the route's rules leave."""
-    deployment = candidate.deployment
     if against_rules(candidate, request, allowed):
         yield "rule"
     if excluded(candidate, request):

@@ -114,8 +114,8 @@ def simulate(
 ) -> Simulation:
     """Draw ``draws`` choices, each from the same assumed state; only round robin's turn moves on.
 
-    ``resolved`` is the route where it is known
-    already; the explanation is the first draw's. Raises ModelNotFound, ValueError (draws out of range).
+    ``resolved`` is the route where it is known already. The explanation is the first draw's.
+    Raises ModelNotFound, ValueError (draws out of range).
     """
     if not 1 <= draws <= MAX_DRAWS:
         raise ValueError(f"draws must be 1 to {MAX_DRAWS}, not {draws}")

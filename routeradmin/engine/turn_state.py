@@ -210,10 +210,9 @@ def _request(kept: dict[str, Any]) -> SelectRequest:
     values["headers"] = tuple((name, value) for name, value in values["headers"])
     values["opaque"] = tuple(values["opaque"])
     if values.get("preferences") is not None:
-        values["preferences"] = Preferences(
-            **{
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in values["preferences"].items()
-            }
-        )
+        wishes: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values["preferences"].items()
+        }
+        values["preferences"] = Preferences(**wishes)
     return SelectRequest(**values)

@@ -54,14 +54,17 @@ async def asking_of(
     return Asking(request, resolved, decision)
 
 
+def words_of(message: Select) -> Words:
+    return of_text(message.text or "", has_image="vision" in message.requires)
+
+
 async def asking_of_message(
     runtime: Runtime, message: Select, key: Key, now: float, headers: Headers = ()
 ) -> Asking:
     """A select body's request and route. Raises ModelNotFound, RouteNotAllowed."""
     request = request_of(message, key, headers)
     if needs_words(runtime.current.snapshot, message.model):
-        words = of_text(message.text or "", has_image="vision" in message.requires)
-        return await asking_of(runtime, request, key, now, words)
+        return await asking_of(runtime, request, key, now, words_of(message))
     return Asking(request, resolve_allowed(runtime, request, key, now))
 
 

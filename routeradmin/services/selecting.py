@@ -13,17 +13,30 @@ from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason, Opening
-from routeradmin.services import turns
-from routeradmin.services.asking import request_of, resolve_allowed
+from routeradmin.services import affinity, circumstances, turns
+from routeradmin.services.affinity import Session
+from routeradmin.services.asking import (
+    Asking,
+    Headers,
+    asking_of,
+    needs_words,
+    request_of,
+    resolve_allowed,
+    words_of,
+)
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, TurnWaiting
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 
+TOLD = ("intent", "affinity")  # of a turn's routing, beside what an explanation finds itself
 
-async def select(runtime: Runtime, message: Select, key: Key, request_id: str = "") -> Selected:
-    """The lease, and what its answer shows.
+
+async def select(
+    runtime: Runtime, message: Select, key: Key, request_id: str = "", headers: Headers = ()
+) -> Selected:
+    """The lease, and what its answer shows. ``headers`` are the caller's that some rule reads.
 
     Raises ModelNotFound, RouteNotAllowed, Refused, LimitRefused; with a turn also TurnNotFound,
     TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
@@ -33,20 +46,32 @@ async def select(runtime: Runtime, message: Select, key: Key, request_id: str = 
     if message.turn is not None:
         turn = await turns.load_for(runtime, message, key, now)
     else:
-        request = request_of(message, key)
-        resolved = resolve_allowed(runtime, request, key, now)
-        if not message.explain:
-            selected = await first(runtime, message, request, resolved, key, now)
+        request = request_of(message, key, headers)
+        if needs_words(runtime.current.snapshot, message.model):
+            asking = await asking_of(runtime, request, key, now, words_of(message))
+        else:
+            asking = Asking(request, resolve_allowed(runtime, request, key, now))
+        if is_plain(message, asking):
+            selected = await first(runtime, message, request, asking.resolved, key, now)
             if selected is not None:
                 return selected
-        turn = Turn.start(turns.new_id(), resolved, request, now)
+        routing = circumstances.routing_of(asking, now)
+        turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
     draws = runtime.rng.getstate() if message.explain else None
-    step, lease = await take(runtime, turn, key, request_id)
+    session = affinity.named(message.session)
+    step, lease = await take(runtime, turn, key, request_id, session)
     explanation = None if draws is None else explained(runtime, turn, step, draws)
     attempt = len(turn.state.attempts)
     return Selected(
         runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
     )
+
+
+def is_plain(message: Select, asking: Asking) -> bool:
+    """Whether there is nothing to tell of the choice beyond itself."""
+    if message.explain or asking.decision is not None or asking.request.preferences is not None:
+        return False
+    return message.session is None or asking.resolved.route.affinity_ttl_s <= 0
 
 
 async def first(
@@ -67,6 +92,8 @@ async def first(
     found = pick(resolved, request, runtime.store, now, runtime.rng)
     if not isinstance(found, Pick) or found.least_bad:
         return None
+    if found.note:
+        return await noted(runtime, message, request, resolved, key, found)
     candidate, route = found.candidate, resolved.route
     grant = Grant(
         candidate,
@@ -89,7 +116,30 @@ async def first(
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
-async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple[Try, Lease]:
+async def noted(
+    runtime: Runtime,
+    message: Select,
+    request: SelectRequest,
+    resolved: Resolved,
+    key: Key,
+    found: Pick,
+) -> Selected | None:
+    """A first attempt whose choice has a note: the turn is made at once, for its record has it."""
+    now = runtime.clock()
+    turn = Turn.start(turns.new_id(), resolved, request, now)
+    step = Try(found.candidate, found.cursor, resolved, found.tier, False, found.note)
+    lease = await reserve(runtime, turn, step, key, now)
+    if lease is None:
+        return None
+    turn.begin(step, now, lease.id)
+    charge(runtime, key, lease)
+    await turns.save(runtime, turn, now)
+    return Selected(runtime, message, lease, found.candidate, resolved, turn.state.id, 1, None)
+
+
+async def take(
+    runtime: Runtime, turn: Turn, key: Key, request_id: str, session: Session | None = None
+) -> tuple[Try, Lease]:
     """Go on with the turn until a slot is taken. Waits only where the route says to.
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
@@ -97,7 +147,13 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
     while True:
         now = runtime.clock()
         limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
-        step = turn.next(runtime.store, now, runtime.rng, admit=lambda _: limit is None)  # noqa: B023
+        step = turn.next(
+            runtime.store,
+            now,
+            runtime.rng,
+            admit=lambda _: limit is None,  # noqa: B023
+            prefer=runtime.affinity.preferred(turn.resolved, session, key.uid, now),
+        )
         if isinstance(step, Halt) and step.halt is HaltReason.LIMIT_REFUSED and limit is not None:
             if turn.state.attempts:
                 await turns.save(runtime, turn, now)
@@ -108,6 +164,7 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
             if lease is None:
                 turn.lost(step.candidate.key)
                 continue
+            bind(runtime, turn, session, lease, now)
             turn.begin(step, now, lease.id)
             charge(runtime, key, lease)
             await turns.save(runtime, turn, now)
@@ -119,6 +176,15 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
             raise TurnWaiting(step.until - now)
         else:
             await wait(runtime, step, now)
+
+
+def bind(runtime: Runtime, turn: Turn, session: Session | None, lease: Lease, now: float) -> None:
+    """The session stays with what it was given; the record says how that came about."""
+    if session is None:
+        return
+    asking = Asking(turn.state.request, turn.resolved)
+    circumstances.note_session(runtime, asking, session, now, lease.key, turn.state.routing)
+    runtime.affinity.served(turn.resolved, session, turn.state.request.key_id, lease.key, now)
 
 
 async def reserve(runtime: Runtime, turn: Turn, step: Try, key: Key, now: float) -> Lease | None:
@@ -170,4 +236,5 @@ def explained(runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...]) -
         **found,
         "selected_target_id": candidate.target.id,
         "selected_credential_id": candidate.credential.id,
+        **{name: turn.state.routing[name] for name in TOLD if name in turn.state.routing},
     }

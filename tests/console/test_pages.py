@@ -167,9 +167,7 @@ def test_an_address_that_leads_nowhere_says_so_in_the_console_s_own_words(
     assert client.get("/no/such/page").status_code == 404
 
 
-def test_a_form_without_its_token_is_refused_and_explained(
-    catalog: Runtime, admin: User
-) -> None:
+def test_a_form_without_its_token_is_refused_and_explained(catalog: Runtime, admin: User) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(admin)
     answer = strict.post("/new/providers", {"id": "x"})

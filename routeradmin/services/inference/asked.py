@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from routeradmin.engine.preferences import Preferences
 from routeradmin.engine.request import SelectRequest
-from routeradmin.services.inference import bodies, facts
+from routeradmin.services.inference import bodies, facts, preferences
 from routeradmin.services.inference.facts import Facts, Invalid
 from routeradmin.services.inference.whole import COUNT_TOKENS
 
@@ -48,6 +49,7 @@ class Asked:
     document: dict[str, Any]
     facts: Facts
     wishes: Wishes
+    preferences: Preferences | None = None
 
     @property
     def counts_only(self) -> bool:
@@ -57,7 +59,11 @@ class Asked:
 def read(api: str, operation: str, raw: bytes, wishes: Wishes) -> Asked:
     """Raises BadBody, Invalid."""
     document = bodies.parse(raw)
-    return Asked(api, operation, raw, document, facts.read(api, document), wishes)
+    liked = preferences.read(document)
+    if liked is not None:  # it is ours to act on, and providers refuse members they do not know
+        raw = bodies.without_member(raw, preferences.MEMBER)
+        document = {name: v for name, v in document.items() if name != preferences.MEMBER}
+    return Asked(api, operation, raw, document, facts.read(api, document), wishes, liked)
 
 
 def wishes_of(pairs: Iterable[tuple[bytes, bytes]], api: str) -> Wishes:
@@ -97,6 +103,7 @@ def request_of(asked: Asked, key_id: str, *, translatable: bool) -> SelectReques
         needs_secret=True,
         key_id=key_id,
         headers=wishes.headers,
+        preferences=asked.preferences,
     )
 
 
