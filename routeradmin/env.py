@@ -7,6 +7,7 @@ what it accepts; ``manage.py`` prints that line and stops.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from ipaddress import ip_network
 from pathlib import Path
@@ -131,6 +132,17 @@ def fernet_keys(name: str, path: Path) -> list[str]:
     if not keys:
         raise BadVariable(name, "needs at least one Fernet key")
     return keys
+
+
+def selectors(name: str) -> dict[str, str]:
+    """``name=package.module:attribute`` separated by commas, by name."""
+    found = {}
+    for word in words(name):
+        label, _, path = word.partition("=")
+        if not re.fullmatch(r"[\w.-]+", label) or not re.fullmatch(r"[\w.]+:\w+", path):
+            raise BadVariable(name, "accepts name=package.module:attribute separated by commas")
+        found[label] = path
+    return found
 
 
 def bootstrap_admin(name: str) -> tuple[str, str] | None:

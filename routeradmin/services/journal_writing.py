@@ -99,6 +99,7 @@ def turn_of(record: TurnRecord) -> Turn:
         duration_ms=record.get("duration_ms"),
         overhead_ms=record.get("overhead_ms"),
         warnings=list(record.get("warnings") or ()),
+        routing=record.get("routing"),
     )
 
 

@@ -25,7 +25,7 @@ from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.adapters.upstream import UpstreamClient
 from routeradmin.engine.state import StateStore
 from routeradmin.engine.strategies import Selector
-from routeradmin.services import journal_writing
+from routeradmin.services import journal_writing, selectors
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.current import Current
@@ -108,6 +108,7 @@ def build() -> Runtime:
         store=MemoryStore(),
         sealer=Sealer(settings.ENCRYPTION_KEYS),
         upstream=UpstreamClient(upstream_policy()),
+        selectors=selectors.usable(selectors.find(settings.SELECTORS)),
     )
 
 

@@ -9,6 +9,7 @@ from routeradmin.adapters.embeddings import Vectors
 from routeradmin.engine.intents import Intent, Similar
 
 SHOWN = 3
+VOICES = 2
 
 
 class Examples:
@@ -30,11 +31,17 @@ class Examples:
                 self._names.append(intent_id)
 
     def nearest(self, vectors: Vectors, vector: Any) -> Sequence[Similar]:
-        """The nearest example of each intent, the nearest first; ``vectors`` are of ``texts``."""
+        """How near each intent is, the nearest first; ``vectors`` are of ``texts``.
+
+        An intent's similarity is the mean of its two best examples', so that one odd example does
+        not decide; the example named is the best.
+        """
         nearness = vectors @ vector
         ends = [*self._starts[1:], len(self.texts)]
         found = []
         for name, start, end in zip(self._names, self._starts, ends, strict=True):
-            best = start + int(nearness[start:end].argmax())
-            found.append(Similar(name, self._places[best][1], float(nearness[best])))
+            own = nearness[start:end]
+            order = own.argsort()[-VOICES:]
+            best = self._places[start + int(order[-1])][1]
+            found.append(Similar(name, best, float(own[order].mean())))
         return sorted(found, key=lambda one: -one.similarity)
