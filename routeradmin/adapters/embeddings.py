@@ -13,9 +13,9 @@ Vectors = Any  # numpy.ndarray of float32, one unit vector a row
 # The lowest similarity that counts as a match. For wordllama it was read off the precision and
 # recall that benchmarks/intents.py prints over the example prompts in four languages; 0.85 is
 # what is usual for sentence transformers such as MiniLM.
-WORDLLAMA_THRESHOLD = 0.4
+WORDLLAMA_THRESHOLD = 0.3
 SENTENCE_THRESHOLD = 0.85
-INSTALL = "install the semantic extra: pip install 'routeradmin[semantic]'"
+INSTALL = "install it with: pip install --require-hashes -r requirements/semantic.txt"
 
 
 class EmbedderUnavailable(Exception):
