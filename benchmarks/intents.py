@@ -24,17 +24,17 @@ import django
 
 django.setup()
 
-from routeradmin.adapters.embeddings import (
+from routeradmin.adapters.embeddings import (  # noqa: E402
     WORDLLAMA_THRESHOLD,
     Embedder,
     EmbedderUnavailable,
 )
-from routeradmin.engine.intents import Decision, Intent, IntentSettings, Matrix
-from routeradmin.engine.snapshot import EMPTY
-from routeradmin.services.intent.embedding import WordLlama
-from routeradmin.services.intent.judging import Judge
-from routeradmin.services.intent.shipped import LANGUAGES, Prompt, shipped
-from routeradmin.services.intent.words import of_text
+from routeradmin.engine.intents import Decision, Intent, IntentSettings, Matrix  # noqa: E402
+from routeradmin.engine.snapshot import EMPTY  # noqa: E402
+from routeradmin.services.intent.embedding import WordLlama  # noqa: E402
+from routeradmin.services.intent.judging import Judge  # noqa: E402
+from routeradmin.services.intent.shipped import LANGUAGES, Prompt, shipped  # noqa: E402
+from routeradmin.services.intent.words import of_text  # noqa: E402
 
 CUTS = (0.0, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
 NOTHING: Any = None  # no runtime: nothing here asks a model

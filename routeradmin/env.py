@@ -87,6 +87,8 @@ def directory(name: str, default: Path) -> Path:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as problem:
         raise BadVariable(name, "needs a directory that can be created and written") from problem
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise BadVariable(name, "needs a directory that can be written")
     return path
 
 

@@ -15,8 +15,9 @@ from routeradmin.api.bodies import Page, Reason
 from routeradmin.api.problems import invalid
 from routeradmin.api.state import CooldownState, reading_of_now
 from routeradmin.catalog.table import Table
+from routeradmin.engine.describe import utc_text
 from routeradmin.engine.state import Change
-from routeradmin.services import candidates, cooldowns, runtime
+from routeradmin.services import cooldowns, runtime
 
 router = Router(tags=["cooldowns"], by_alias=True)
 
@@ -104,8 +105,8 @@ def elapsed(change: Change) -> dict[str, Any]:
         "class": change.cls,
         "status": change.status,
         "message": change.message,
-        "since": candidates.timestamp(change.at),
-        "until": candidates.timestamp(change.until or change.at),
+        "since": utc_text(change.at),
+        "until": utc_text(change.until or change.at),
         "remaining_s": 0.0,
         "level": change.level or 0,
         "set_by": change.set_by,

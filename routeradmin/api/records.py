@@ -36,6 +36,10 @@ class Log:
     searched: Sequence[str] = ()
     cursor: str = "pk"
 
+    def filters(self) -> list[dict[str, Any]]:
+        """``documented`` without what belongs to pages."""
+        return [one for one in self.documented() if one["name"] not in ("cursor", "limit")]
+
     def documented(self) -> list[dict[str, Any]]:
         number = {"type": "integer", "minimum": 0, "maximum": MAX_INT}
         text = {"type": "string"}
@@ -54,12 +58,18 @@ class Log:
         ]
 
 
+def matching(parameters: QueryDict, log: Log) -> QuerySet[Any]:
+    """The rows that the filters let through, in no order. Raises Problem 422 for parameters that
+    make no sense."""
+    _refuse_odd_text(parameters)
+    found = log.rows().filter(_condition(parameters, log))
+    return found.distinct() if log.joins else found
+
+
 def listed(request: HttpRequest, log: Log) -> HttpResponse:
     """The page that the request asks for. Raises Problem 422 for parameters that make no sense."""
     parameters = request.GET
-    _refuse_odd_text(parameters)
-    found = log.rows().filter(_condition(parameters, log))
-    found = found.distinct() if log.joins else found
+    found = matching(parameters, log)
     total = found.count()
     follows = "after" in parameters
     column = log.cursor if follows else f"-{log.cursor}"

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from routeradmin.api.access import reading
 from routeradmin.api.answers import answer
+from routeradmin.engine.describe import utc_text
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateState
 from routeradmin.services import candidates, runtime
@@ -130,7 +131,7 @@ def reading_of_now() -> dict[str, Any]:
         "seq": moment.seq,
         "revision": moment.snapshot.revision,
         "config_digest": moment.snapshot.config_digest,
-        "now": candidates.timestamp(moment.now),
+        "now": utc_text(moment.now),
         "degraded": sorted(current.degraded),
         "processes": current.processes(),
         "candidates": candidates.candidates_json(moment.snapshot, moment.states, moment.now),

@@ -88,7 +88,14 @@ class Draft(forms.Form):
 
     def typed(self) -> dict[str, Any]:
         """Every field, as typed and cleaned."""
-        return {name: self.cleaned_data.get(name) for name in self.own_names()}
+        values = {name: self.cleaned_data.get(name) for name in self.own_names()}
+        seen = self._seen()
+        for name, field in self.fields.items():
+            # Boxes say which, not in what order: what was there keeps its place.
+            chosen = values.get(name)
+            if isinstance(field, forms.MultipleChoiceField) and isinstance(chosen, list):
+                values[name] = in_order_of(chosen, seen.get(name) or ())
+        return values
 
     def _seen(self) -> dict[str, Any]:
         try:
@@ -153,6 +160,12 @@ class Draft(forms.Form):
                 self.add_error(name, detail)
                 return
         self.add_error(None, f"{pointer}: {detail}" if steps else detail)
+
+
+def in_order_of(values: list[str], before: Iterable[str]) -> list[str]:
+    """Those that were there before in their order, then the rest."""
+    kept = [value for value in before if value in values]
+    return kept + [value for value in values if value not in kept]
 
 
 def same(seen: Any, value: Any) -> bool:

@@ -61,7 +61,8 @@ class Noun:
     new_form: type[Draft] | None = None
     form_template: str = "console/catalog/form.html"
     detail_template: str = "console/catalog/detail.html"
-    has_state: bool = False
+    preview: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    has_bulk: bool = False  # rows can be ticked and acted on together
     more: Callable[[Entry, Index], Mapping[str, Any]] = field(default=lambda entry, index: {})
 
     @property

@@ -94,7 +94,9 @@ def choose(
     Reserves nothing and advances no cursor.
     """
     route = resolved.route
-    tiers = route.tiers if falls_back(route, request) else route.tiers[:1]
+    tiers = route.tiers if route.fallback_enabled else route.tiers[:1]
+    if request.preferences is not None and not falls_back(route, request):
+        tiers = tiers[:1]
     if tier is not None:
         tiers = tiers[tier : tier + 1]
     for one in tiers:

@@ -26,6 +26,7 @@ class Asking(NamedTuple):
     request: SelectRequest
     resolved: Resolved
     decision: Decision | None = None
+    at: float | None = None  # when the request came, where deciding took time
 
 
 def needs_words(snapshot: Snapshot, model: str) -> bool:
@@ -51,7 +52,7 @@ async def asking_of(
         resolved = Resolved(snapshot.routes[decision.route_id], None, request.model, snapshot)
     if not key.may_use(resolved.route.id):
         raise RouteNotAllowed(request.model)
-    return Asking(request, resolved, decision)
+    return Asking(request, resolved, decision, now)
 
 
 def words_of(message: Select) -> Words:

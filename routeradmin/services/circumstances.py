@@ -21,7 +21,7 @@ def explanation_of(
     runtime: Runtime, asking: Asking, session: Session | None, now: float, rng: Random
 ) -> Explanation:
     """The explanation with everything that had a say. Draws from ``rng`` as select would."""
-    request, resolved, decision = asking
+    request, resolved, decision = asking[:3]
     binding = runtime.affinity.bound(resolved, session, request.key_id, now)
     prefer = None if binding is None else binding.key
     found = explain_route(resolved, request, runtime.store, now, rng, prefer=prefer)
@@ -35,7 +35,7 @@ def explanation_of(
 
 def routing_of(asking: Asking, now: float) -> dict[str, Any]:
     """What the turn's record says of the way to its route, before the first choice."""
-    request, resolved, decision = asking
+    request, resolved, decision = asking[:3]
     found: dict[str, Any] = {}
     if decision is not None:
         found["intent"] = decision.as_json()
@@ -56,7 +56,7 @@ def note_session(
     routing: dict[str, Any],
 ) -> None:
     """Add to a record what the session's binding had to do with the first choice."""
-    request, resolved, _ = asking
+    request, resolved = asking[:2]
     if session is None or resolved.route.affinity_ttl_s <= 0 or "affinity" in routing:
         return
     binding = runtime.affinity.bound(resolved, session, request.key_id, now)

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from routeradmin.engine.condition import WINDOW_S
+from routeradmin.engine.describe import utc_text
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateKey, CandidateState, Change
 from routeradmin.services import candidates
@@ -81,6 +82,7 @@ class Feed:
         self._seen: dict[CandidateKey, _Seen] = {}
         self._snapshot: Snapshot | None = None
         self._changes: list[Change] = []
+        self._beat = runtime.heartbeats.number
         self._own_steps = 0  # frames the store's counter does not know of
         self._last_seq = 0
         self._last_sent = float("-inf")
@@ -143,12 +145,26 @@ class Feed:
         return "\n".join(pieces)
 
     def _send(self, kind: str, at: float, seq: int, content: str | None = None) -> None:
-        frame = self._frame(kind, seq, content)
+        frame = self._frame(kind, seq, content, self._new_beats())
         self._last_seq, self._last_sent = seq, at
         for viewer in self._viewers:
             viewer.offer(frame)
 
-    def _frame(self, kind: str, seq: int, content: str | None = None) -> str:
+    def _new_beats(self) -> dict[str, str] | None:
+        """The tick that was taken since the last frame, by candidate; quiet ones are left out."""
+        beats = self.runtime.heartbeats
+        if beats.number == self._beat:
+            return None
+        self._beat = beats.number
+        return {str(key): tick for key, tick in beats.latest.items()}
+
+    def _frame(
+        self,
+        kind: str,
+        seq: int,
+        content: str | None = None,
+        beats: dict[str, str] | None = None,
+    ) -> str:
         snapshot = self.runtime.current.snapshot
         frame: dict[str, Any] = {
             "kind": kind,
@@ -157,10 +173,12 @@ class Feed:
             "seq": seq,
             "previous_seq": self._last_seq,
             "revision": snapshot.revision,
-            "now": candidates.timestamp(self.runtime.clock()),
+            "now": utc_text(self.runtime.clock()),
         }
         if content is not None:
             frame["content"] = content
+        if beats is not None:
+            frame["beats"] = beats
         return orjson.dumps(frame).decode()
 
     def _heard(self, changes: Sequence[Change]) -> None:
@@ -228,7 +246,7 @@ def state_json(runtime: Runtime) -> Row:
         "seq": seq_of(runtime),
         "revision": snapshot.revision,
         "config_digest": snapshot.config_digest,
-        "now": candidates.timestamp(now),
+        "now": utc_text(now),
         "degraded": sorted(runtime.degraded),
         "processes": runtime.processes(),
         "candidates": candidates.candidates_json(snapshot, runtime.store.states(), now),

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import orjson
 
@@ -187,6 +188,7 @@ class Prober:
 
     due: dict[ProbeKey, Due] = field(default_factory=dict)
     running: dict[ProbeKey, asyncio.Task[None]] = field(default_factory=dict)
+    most_at_once: int = MOST_AT_ONCE
     _askings: tuple[Snapshot, list[Asking]] | None = None
 
     async def tick(self, runtime: Runtime) -> None:
@@ -199,9 +201,11 @@ class Prober:
         self._plan(wanted, now)
         ready = [one for one in wanted if one.key not in self.running and self._at(one) <= now]
         ready.sort(key=self._at)
-        for asking in ready[: max(MOST_AT_ONCE - len(self.running), 0)]:
+        for asking in ready[: max(self.most_at_once - len(self.running), 0)]:
             self.due[asking.key] = Due(now + asking.probe.interval_s, asking.probe)
-            self.running[asking.key] = asyncio.create_task(self._run(asking, runtime))
+            task = asyncio.create_task(_run(asking, runtime))
+            self.running[asking.key] = task
+            task.add_done_callback(partial(self._ended, asking.key))
 
     def _wanted(self, snapshot: Snapshot) -> list[Asking]:
         if self._askings is None or self._askings[0] is not snapshot:
@@ -221,16 +225,20 @@ class Prober:
     def _at(self, asking: Asking) -> float:
         return self.due[asking.key].at
 
-    async def _run(self, asking: Asking, runtime: Runtime) -> None:
-        try:
-            async with asyncio.timeout(asking.probe.timeout_s * 2 + 1):
-                await probe_now(asking, runtime)
-        except Exception:
-            log.exception("probe of %s failed in routeradmin itself", asking.key)
-        finally:
-            del self.running[asking.key]
+    def _ended(self, key: ProbeKey, task: asyncio.Task[None]) -> None:
+        # Not the task's own doing: one that is cancelled before it began never gets to run.
+        self.running.pop(key, None)
 
     async def stop(self) -> None:
-        for task in self.running.values():
+        tasks = list(self.running.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self.running.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run(asking: Asking, runtime: Runtime) -> None:
+    try:
+        async with asyncio.timeout(asking.probe.timeout_s * 2 + 1):
+            await probe_now(asking, runtime)
+    except Exception:
+        log.exception("probe of %s failed in routeradmin itself", asking.key)

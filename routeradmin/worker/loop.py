@@ -76,7 +76,7 @@ async def run_once(job: Job, runtime: Runtime, standing: JobStanding) -> None:
         standing.failed(runtime.clock(), f"cut off after {job.limit_s:g} s")
         log.error("job %s: cut off after %g s", job.name, job.limit_s)
     except Exception as problem:
-        standing.failed(runtime.clock(), f"{type(problem).__name__}: {problem}")
+        standing.failed(runtime.clock(), runtime.redact(f"{type(problem).__name__}: {problem}"))
         log.exception("job %s failed", job.name)
     else:
         standing.succeeded(runtime.clock())

@@ -82,6 +82,18 @@
     menu.querySelector("summary")?.focus();
   });
 
+  // Ticking with shift ticks everything in between.
+  let ticked = null;
+  document.addEventListener("click", (event) => {
+    if (!event.target.matches?.("input.tick")) return;
+    const all = [...document.querySelectorAll("input.tick")];
+    if (event.shiftKey && ticked) {
+      const [from, to] = [all.indexOf(ticked), all.indexOf(event.target)].sort((a, b) => a - b);
+      for (const box of all.slice(from, to + 1)) box.checked = event.target.checked;
+    }
+    ticked = event.target;
+  });
+
   // Keys, off while typing and with a modifier held.
   const typing = (node) => node.closest?.("input, select, textarea, [contenteditable]");
 

@@ -156,6 +156,21 @@ document.addEventListener("DOMContentLoaded", () => {
     return pending;
   }
 
+  // Heartbeat strips: a frame brings one tick, the strip moves on by one ---------------
+
+  const BEATS = { o: "b-ok", e: "b-error", l: "b-limited", c: "b-cooling" };
+
+  function moveBeats(latest) {
+    for (const strip of document.querySelectorAll("[data-beats]")) {
+      const ticks = strip.dataset.ticks.slice(1) + (latest[strip.dataset.beats] ?? ".");
+      strip.dataset.ticks = ticks;
+      for (const [letter, name] of Object.entries(BEATS)) {
+        const bars = [...ticks].map((tick, n) => (tick === letter ? `M${4 * n} 0h3v10h-3z` : ""));
+        strip.querySelector(`.${name}`).setAttribute("d", bars.join(""));
+      }
+    }
+  }
+
   // Frames ------------------------------------------------------------------------
 
   const present = (html) =>
@@ -183,7 +198,10 @@ document.addEventListener("DOMContentLoaded", () => {
       event.detail.waitUntil(snapshot().then(() => {
         [epoch, seq, revision] = [frame.epoch, frame.seq, frame.revision];
       }));
-    } else seq = frame.seq;
+    } else {
+      seq = frame.seq;
+      if (frame.beats) moveBeats(frame.beats);
+    }
     if (frame.content !== undefined) {
       frame.content = present(frame.content);
       event.detail.message.data = JSON.stringify(frame);

@@ -1,4 +1,4 @@
-"""Intents over the management API: loading the shipped ones, trying texts, saying what was right."""
+"""Intents over the management API: loading the shipped ones, trying texts, feedback."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from routeradmin.services import journal_writing
 from routeradmin.services.intent.shipped import shipped
 from routeradmin.services.runtime import Runtime
 from tests.api.client import Api, key_with
-
-
 
 
 def first_route(api: Api) -> str:

@@ -98,6 +98,8 @@ def test_a_test_goes_all_the_way_to_a_first_token(api: Api, act: Act, provider: 
     assert list(steps) == ["dns", "connection", "tls", "auth", "model", "first_token"]
     assert (steps["connection"], steps["auth"], steps["first_token"]) == (True, True, True)
     assert SECRET not in answer.content.decode()
+    timed = [one["name"] for one in answer.json()["steps"] if one["duration_ms"] is not None]
+    assert timed == ["dns", "connection", "tls", "auth", "first_token"]
     assert [one["state"] for one in api.get("/state").json()["candidates"]] == ["healthy"]
 
 
@@ -164,7 +166,8 @@ def test_a_test_stops_where_it_breaks(api: Api, act: Act) -> None:
 
 def test_a_test_without_a_secret_says_so(api: Api, act: Act, provider: str) -> None:
     served_by(provider)
-    assert steps_of(act("/deployments/acme-large/test")) == {"dns": True, "auth": False}
+    steps = steps_of(act("/deployments/acme-large/test"))
+    assert steps == {"dns": True, "connection": True, "tls": None, "auth": False}
 
 
 @pytest.mark.parametrize("verb", ["probe", "test"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from routeradmin.services import journal_writing
+from routeradmin.services import turn_rows
 from tests import factories as make
 from tests.api.client import Api
 from tests.api.conftest import stock
@@ -42,7 +42,7 @@ def test_a_list_keeps_to_its_budget(
 ) -> None:
     stock(make.wide_catalog(deployments=120, routes=60))
     events(50)
-    journal_writing.write_turns([turn(f"t{n}", attempt("d1"), attempt("d2")) for n in range(30)])
+    turn_rows.write([turn(f"t{n}", attempt("d1"), attempt("d2")) for n in range(30)])
     with django_assert_num_queries(queries):
         answer = api.get(path)
     assert answer.status_code == 200

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from routeradmin.journal.models import Event
-from routeradmin.services import journal_writing
+from routeradmin.services import turn_rows
 from tests.api.client import Api, problem
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -135,7 +135,7 @@ def attempt(deployment: str, failure_class: str | None = None) -> dict[str, Any]
 
 def test_a_turn_is_answered_as_it_was_recorded(api: Api) -> None:
     record = turn("t1", attempt("d1", "rate-limited"), attempt("d2"))
-    journal_writing.write_turns([record])
+    turn_rows.write([record])
     assert api.get("/turns/t1").json() == record
     assert api.get("/turns").json()["items"] == [record]
 
@@ -152,7 +152,7 @@ def test_a_turn_is_answered_as_it_was_recorded(api: Api) -> None:
     ],
 )
 def test_turns_are_filtered_by_their_attempts_too(api: Api, query: str, ids: list[str]) -> None:
-    journal_writing.write_turns(
+    turn_rows.write(
         [
             turn("t1", attempt("d1", "rate-limited"), attempt("d2")),
             turn("t2", attempt("d2"), attempt("d2"), halt="exhausted"),

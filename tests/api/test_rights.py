@@ -80,6 +80,7 @@ def test_the_document_names_what_the_contract_names() -> None:
         "GET /revisions/{a}/diff/{b}",
         "POST /revisions/{number}/rollback",
         "GET /audit",
+        "GET /audit/export",
     } <= found
 
 

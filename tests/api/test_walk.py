@@ -123,7 +123,8 @@ def readings() -> list[Any]:
         for bound in ninja._get_bound_routers()
         for path, view in bound.path_operations.items()
         for operation in view.operations
-        if operation.methods == ["GET"] and "{" not in path and "catalog" not in bound.prefix
+        if operation.methods == ["GET"] and "{" not in path and path != "/export"
+        if "catalog" not in bound.prefix
     ]
 
 

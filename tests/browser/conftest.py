@@ -114,7 +114,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         served.stdout.close()
 
 
-@pytest.fixture(scope="session")
+# Not longer than a module: while it runs, no test of this process can run an event loop.
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
@@ -122,7 +123,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sessions(site: Site, chromium: Browser) -> dict[str, Any]:
     """Signed-in cookies of the three people, so that each test need not sign in."""
     states = {}

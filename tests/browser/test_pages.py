@@ -17,6 +17,8 @@ PAGES = (
     "/",
     "/explain",
     "/explain?model=chat&draws=200",
+    "/playground",
+    "/judge?status=429&retry_after=20",
     "/turns",
     "/events",
     "/routes",

@@ -53,6 +53,15 @@ def catalog(runtime: Runtime) -> Runtime:
             ],
             aliases=[{"name": "gpt é/ä", "target": "chat"}],
             policies=[{"id": "calm", "name": SCRIPT}],
+            rules=[
+                {
+                    "id": "night",
+                    "route_id": "chat",
+                    "when": {"tags": ["batch"]},
+                    "only": ["near/by"],
+                }
+            ],
+            intents=[{"id": "talk", "route_id": "chat", "description": SCRIPT}],
         )
     )
     return runtime

@@ -82,3 +82,24 @@ def test_a_viewer_may_not_act(catalog: Runtime, as_viewer: Client) -> None:
     assert answer.status_code == 403
     assert b"<b>operator</b>" in answer.content
     assert wanted(catalog) == "enabled"
+
+
+def test_many_are_acted_on_at_once_and_each_says_how_it_came_out(
+    catalog: Runtime, as_operator: Client
+) -> None:
+    given = {"uid": ["near/by", "gone", "acme-large"], "action": "disable"}
+    answer = as_operator.post("/bulk/deployments", given)
+    page = html.unescape(answer.content.decode())
+    assert answer.status_code == 422
+    assert "2 of 3 deployments disabled" in page
+    assert "there is no 'gone'" in page
+    assert wanted(catalog) == "disabled"
+    assert as_operator.post("/bulk/deployments", {"action": "explode"}).status_code == 404
+    assert (
+        b"Nothing was ticked" in as_operator.post("/bulk/deployments", {"action": "enable"}).content
+    )
+
+
+def test_a_viewer_sees_no_boxes_to_tick(catalog: Runtime, as_viewer: Client) -> None:
+    assert b'type="checkbox"' not in as_viewer.get("/deployments").content
+    assert as_viewer.post("/bulk/deployments", {"action": "enable"}).status_code == 403

@@ -270,3 +270,41 @@ def test_a_probe_of_ones_own_can_be_set_and_taken_back(catalog: Runtime, as_admi
         as_admin.post(address, filled(as_admin, address) | {"probe__mode": ""}).status_code == 303
     )
     assert entry(catalog, "serving_models", "near/by").probe is None
+
+
+def test_the_catalog_s_defaults_are_edited_like_an_object(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    shown = filled(as_admin, "/defaults")
+    assert as_admin.post("/defaults", shown).status_code == 303
+    assert catalog.current.revision == 1
+    given = shown | {"strategy": "least_busy", "policy_id": "calm", "auto_priority": "chat"}
+    assert as_admin.post("/defaults", given).status_code == 303
+    assert catalog.current.document.defaults.strategy == "least_busy"
+    assert as_admin.post("/defaults", shown | {"strategy": "fill_first"}).status_code == 409
+    assert as_admin.post("/defaults", {"policy_id": "none"}).status_code == 422
+
+
+def test_a_route_shows_what_it_would_do_before_it_is_saved(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = filled(as_admin, "/edit/routes/chat")
+    given |= {
+        "targets-id": ["chat-1", "chat-2"],
+        "targets-tier": ["2", "1"],
+        "targets-deployment": ["acme-large", "near/by"],
+        "do": "preview",
+    }
+    answer = as_admin.post("/edit/routes/chat", given)
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert re.search(r"100\.0 %</b><span class=\"of\">near/by/open<", page)
+    assert catalog.current.revision == 1
+    fresh = {"id": "new", "alias": "new", "when_exhausted": "fail", "admin_state": "enabled"}
+    fresh |= {"targets-id": [""], "targets-tier": ["1"], "targets-deployment": ["near/by"]}
+    answer = as_admin.post("/new/routes", fresh | {"do": "preview"})
+    assert answer.status_code == 200
+    assert "near/by/open" in answer.content.decode()
+    taken = as_admin.post("/new/routes", fresh | {"do": "preview", "alias": "gpt é/ä"})
+    assert taken.status_code == 422
+    assert catalog.current.revision == 1

@@ -26,12 +26,26 @@ IDS = {
     "providers": "acme",
     "credentials": "acme-key",
     "policies": "calm",
+    "rules": "night",
+    "intents": "talk",
 }
 READ = [
-    *("live", "explain", "turns", "events", "audit", "revisions", "transfer", "keys", "account"),
+    *(
+        "live",
+        "explain",
+        "playground",
+        "judge",
+        "turns",
+        "events",
+        "audit",
+        "revisions",
+        "transfer",
+        "keys",
+        "account",
+    ),
     *(noun.slug for noun in NOUNS),
 ]
-CHANGING = [f"{noun.slug}-new" for noun in NOUNS] + ["keys-new", "users-new", "users"]
+CHANGING = [f"{noun.slug}-new" for noun in NOUNS] + ["keys-new", "users-new", "users", "defaults"]
 
 
 def addresses() -> dict[str, str]:

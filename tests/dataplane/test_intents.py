@@ -21,7 +21,9 @@ INTENTS = [
 NAMES = [str(one["id"]) for one in INTENTS]
 
 
-def catalog(gate: Gateway, *, intents: list[dict[str, Any]] | None = None, **settings: Any) -> Document:
+def catalog(
+    gate: Gateway, *, intents: list[dict[str, Any]] | None = None, **settings: Any
+) -> Document:
     """A route per intent with a deployment of its name; secure's is local; a judge to ask."""
     listed = INTENTS if intents is None else intents
     held = document(

@@ -37,9 +37,7 @@ def publish(desk: Desk, selector: Any, default: str = "fill_first") -> None:
     listed = [deployment(name) for name in "abc"]
     spec = route(["a", "b", "c"], strategy="custom:mine")
     given = {"mine": Limited("mine", selector, 5)} if selector else {}
-    desk.publish(
-        catalog(listed, spec, selectors=given, defaults=Defaults(strategy=default))
-    )
+    desk.publish(catalog(listed, spec, selectors=given, defaults=Defaults(strategy=default)))
 
 
 def test_a_routes_selector_chooses(desk: Desk) -> None:

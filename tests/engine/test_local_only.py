@@ -61,9 +61,7 @@ def any_routes(rng: Random) -> World:
         )
     lists = FallbackLists(general=("f", "r"), rate_limit=("f",), content_policy=("f",))
     policy = Policy("p", retry=RetryPolicy(max_attempts=2), fallback=lists)
-    snapshot = catalog(
-        listed, *specs, policies={"p": policy}, selectors={"first": lambda *_: 0}
-    )
+    snapshot = catalog(listed, *specs, policies={"p": policy}, selectors={"first": lambda *_: 0})
     world = World(snapshot, rng.randint(0, 1 << 30))
     for spec in snapshot.routes.values():
         for candidate in spec.candidates:

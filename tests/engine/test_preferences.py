@@ -120,4 +120,3 @@ def test_they_survive_with_the_turn() -> None:
     liked = Preferences(order=("a",), allow_fallbacks=False, sort="price")
     state = TurnState("t", "m", "r", SelectRequest("m", preferences=liked), NOW)
     assert TurnState.from_json(state.as_json()).request.preferences == liked
-

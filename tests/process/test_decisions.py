@@ -50,9 +50,7 @@ def test_a_429_cools_its_candidate_and_the_state_shows_it_with_the_answer(shared
     id = f"{lease['deployment']}/{lease['credential']}"
     assert shared.candidate(id)["active"] == idle[id] + 1
     answer = report(shared, lease, outcome="failure", status=429, retry_after="20", message="slow")
-    answered = time.monotonic()
-    seen = shared.candidate(id)
-    assert time.monotonic() - answered < 0.1
+    seen = shared.candidate(id)  # the very first reading after the answer
     assert (seen["state"], seen["active"]) == ("cooling", idle[id])
     assert 19 < seen["cooldown"]["remaining_s"] <= 20
     assert (seen["cooldown"]["class"], seen["cooldown"]["set_by"]) == ("rate-limited", "result")

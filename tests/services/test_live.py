@@ -192,3 +192,19 @@ def test_the_state_document_and_the_frames_share_their_counter(
 
     assert live.state_json(runtime)["seq"] == runtime.store.seq
     assert asyncio.run(story()) == live.state_json(runtime)["seq"] > runtime.store.seq
+
+
+def test_a_heartbeat_tick_comes_with_one_frame(feed: Feed, runtime: Runtime) -> None:
+    async def story() -> list[dict[str, Any]]:
+        with feed.watching() as viewer:
+            await reserve(runtime)
+            state = next(iter(runtime.store.states()))
+            state.successes += 1
+            runtime.heartbeats.take([state], runtime.clock())
+            await feed.tick(1)
+            await reserve(runtime)
+            await feed.tick(2)
+            return frames(viewer)
+
+    told = asyncio.run(story())
+    assert [one.get("beats") for one in told] == [None, {"acme-large/acme-key": "o"}, None]

@@ -19,10 +19,27 @@ OPENING_CHARS = 100
 SESSION_MARK = "_session_"
 MOST_CHARS = 1024
 
+_HEADERS = frozenset(
+    {
+        OWN_HEADER.encode(),
+        b"x-claude-code-session-id",
+        b"session-id",
+        b"session_id",
+        b"x-session-id",
+        b"x-session-affinity",
+        b"x-client-request-id",
+    }
+)
+
 
 def session_of(asked: Asked) -> Session | None:
     """The request's session; without any identifier, what it began with stands for it."""
-    headers, body = dict(asked.wishes.headers), asked.document
+    body = asked.document
+    headers = {
+        name.decode("latin-1"): value.decode("latin-1")
+        for name, value in asked.headers
+        if name in _HEADERS
+    }
     given = body.get("metadata")
     metadata: dict[str, Any] = given if isinstance(given, dict) else {}
     found = first_of(

@@ -6,7 +6,6 @@ client leaving, the deadline, the server stopping.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -20,7 +19,7 @@ from routeradmin.services.asking import Asking, asking_of, needs_words, resolve_
 from routeradmin.services.inference import attempt, sessions, streaming
 from routeradmin.services.inference.asked import Asked, request_of
 from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
-from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable
+from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable, ways_of
 from routeradmin.services.inference.counting import VISION
 from routeradmin.services.inference.interrupt import Interrupt
 from routeradmin.services.inference.renewal import Renewal
@@ -50,7 +49,12 @@ async def asking_for(runtime: Runtime, asked: Asked, key: Key) -> Asking:
     """The request and its route. Raises ModelNotFound, RouteNotAllowed."""
     now, snapshot = runtime.clock(), runtime.current.snapshot
     runtime.store.expire(now)
-    request = request_of(asked, key.uid, translatable=translatable(snapshot, asked))
+    request = request_of(
+        asked,
+        key.uid,
+        translatable=translatable(snapshot, asked),
+        with_headers=ways_of(snapshot).rules_read_headers,
+    )
     if needs_words(snapshot, request.model):
         words = of_body(asked.document, has_image=VISION in asked.facts.requires)
         return await asking_of(runtime, request, key, now, words)
@@ -78,6 +82,7 @@ class Turning:
         self._interrupt = interrupt
         self._request_id = request_id
         now = runtime.clock()
+        arrived = now if asking.at is None else asking.at
         self._asking, self._resolved = asking, asking.resolved
         has_affinity = self._resolved.route.affinity_ttl_s > 0
         self._session = sessions.session_of(asked) if has_affinity else None
@@ -88,12 +93,12 @@ class Turning:
             asking.request,
             now,
             routing=circumstances.routing_of(asking, now),
-            deadline_at=None if deadline_s is None else now + deadline_s,
+            deadline_at=None if deadline_s is None else arrived + deadline_s,
             streaming=asked.facts.stream,
         )
         if self.turn.state.deadline_at is not None:
-            interrupt.at(self.turn.state.deadline_at - now)
-        idempotency_key = asked.wishes.idempotency_key or secrets.token_hex(16)
+            interrupt.at(max(0.0, self.turn.state.deadline_at - now))
+        idempotency_key = asked.wishes.idempotency_key or self.turn.state.id
         self._calls = CallMaker(runtime, self._resolved.snapshot, asked, idempotency_key)
         self._attempted: Attempted | None = None
         self.step: Try | None = None
@@ -107,6 +112,8 @@ class Turning:
         )
         while True:
             now = runtime.clock()
+            if self._interrupt.reason is Ending.DEADLINE and turn.state.halt is None:
+                turn.stop(HaltReason.DEADLINE, now)
             step = turn.next(
                 runtime.store,
                 now,
@@ -132,8 +139,6 @@ class Turning:
         with self._interrupt:
             await self._runtime.sleep(max(0.0, step.until - now))
         self._elsewhere_s += perf_counter() - waiting
-        if self._interrupt.reason is Ending.DEADLINE:
-            self.turn.stop(HaltReason.DEADLINE, self._runtime.clock())
 
     async def _try(self, step: Try, now: float) -> None:
         runtime, turn = self._runtime, self.turn
@@ -200,7 +205,7 @@ class Turning:
             now=now,
             replay_unanswered=turn.policy.turn.replay_unanswered,
         )
-        settled = _counted(outcome, progress, lease)
+        settled = _counted(self._asked, outcome, progress, lease)
         settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
         turn.tell(
             outcome,
@@ -220,12 +225,13 @@ class Turning:
     def _over(self, halt: Halt) -> Result:
         self._interrupt.close()
         overhead_ms = (perf_counter() - self._started - self._elsewhere_s) * 1000
-        record = turns.record(
-            self._runtime,
+        record = turns.as_record(
             self.turn,
             request_id=self._request_id,
             overhead_ms=round(max(0.0, overhead_ms), 3),
         )
+        if halt.halt is not None:  # a request that nothing could serve is no turn
+            self._runtime.journal.record(record)
         return Result(
             halt,
             self.turn,
@@ -238,8 +244,11 @@ class Turning:
         )
 
 
-def _counted(outcome: Outcome, progress: Progress, lease: Lease) -> Outcome:
-    """A success that reports no usage and held no estimate is charged what was seen of it."""
+def _counted(asked: Asked, outcome: Outcome, progress: Progress, lease: Lease) -> Outcome:
+    """A success that reports no usage and held no estimate is charged what was seen of it;
+    counting tokens uses none."""
+    if asked.counts_only:
+        return replace(outcome, input_tokens=0, output_tokens=0)
     unreported = outcome.input_tokens is None and outcome.output_tokens is None
     if outcome.failure is not None or not unreported or lease.held_tokens:
         return outcome

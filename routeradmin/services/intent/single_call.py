@@ -23,7 +23,7 @@ from routeradmin.engine.snapshot import Snapshot
 from routeradmin.services.calling import NoSecret
 from routeradmin.services.inference import asked as asking
 from routeradmin.services.inference import attempt
-from routeradmin.services.inference.asked import Asked, Wishes
+from routeradmin.services.inference.asked import Asked
 from routeradmin.services.inference.attempt import Attempted, Job, Progress
 from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable
 from routeradmin.services.runtime import Runtime
@@ -51,7 +51,7 @@ async def ask(runtime: Runtime, snapshot: Snapshot, question: Question) -> dict[
     """The answer's document, within the question's time. Raises Unanswered."""
     resolved = _resolved(snapshot, question.name)
     raw = orjson.dumps({**question.body, "model": question.name})
-    asked = asking.read(question.api, question.api, raw, Wishes())
+    asked = asking.read(question.api, question.api, raw)
     request = replace(
         asking.request_of(asked, OWNER, translatable=translatable(snapshot, asked)),
         local_only=question.local_only,

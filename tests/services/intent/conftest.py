@@ -45,7 +45,9 @@ class Letters:
         await asyncio.sleep(0)
         if self.broken:
             raise EmbedderUnavailable("it is broken")
-        return unit_rows([[1e-6 + text.lower().count(chr(97 + n)) for n in range(26)] for text in texts])
+        return unit_rows(
+            [[1e-6 + text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
+        )
 
 
 def matrix(*intents: Intent, **settings: Any) -> Matrix:

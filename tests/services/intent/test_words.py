@@ -32,9 +32,7 @@ def test_the_latest_is_what_the_user_said_last(body: dict[str, Any]) -> None:
 
 def test_a_message_without_words_gives_way_to_the_one_before() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    body = {
-        "messages": [{"role": "user", "content": "look"}, {"role": "user", "content": [image]}]
-    }
+    body = {"messages": [{"role": "user", "content": "look"}, {"role": "user", "content": [image]}]}
     words = of_body(body, has_image=True)
     assert words.latest == "look"
     assert "base64" not in words.everything
