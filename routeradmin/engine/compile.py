@@ -77,6 +77,7 @@ def compile_snapshot(
         selectors=dict(selectors or {}),
         direct=_direct(by_id.values()),
         matrix=matrix or Matrix(),
+        has_intents=matrix is not None and matrix.is_on,
     )
     built = [build_route(base, spec) for spec in routes]
     exact = {normal(r.alias): r.id for r in built if "*" not in r.alias}

@@ -188,6 +188,7 @@ class Snapshot:
     missing_secrets: frozenset[str] = frozenset()  # credential ids without a secret at hand
     selectors: Mapping[str, Selector] = field(default_factory=dict)
     matrix: Matrix = field(default_factory=Matrix)
+    has_intents: bool = False  # whether they decide about ``auto``
     rule_headers: frozenset[str] = frozenset()  # names of request headers that a rule reads
     derived: OrderedDict[tuple[str, str], Route] = field(default_factory=OrderedDict, repr=False)
 

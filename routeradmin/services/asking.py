@@ -31,8 +31,7 @@ class Asking(NamedTuple):
 
 def needs_words(snapshot: Snapshot, model: str) -> bool:
     """Whether intents decide about this name."""
-    matrix = snapshot.matrix
-    return matrix.settings.enabled and bool(matrix.intents) and is_auto(snapshot, model)
+    return snapshot.has_intents and is_auto(snapshot, model)
 
 
 async def asking_of(

@@ -47,14 +47,16 @@ async def select(
         turn = await turns.load_for(runtime, message, key, now)
     else:
         request = request_of(message, key, headers)
-        if needs_words(runtime.current.snapshot, message.model):
+        snapshot = runtime.current.snapshot
+        if snapshot.has_intents and needs_words(snapshot, message.model):
             asking = await asking_of(runtime, request, key, now, words_of(message))
         else:
-            asking = Asking(request, resolve_allowed(runtime, request, key, now))
-        if is_plain(message, asking):
-            selected = await first(runtime, message, request, asking.resolved, key, now)
-            if selected is not None:
-                return selected
+            resolved = resolve_allowed(runtime, request, key, now)
+            if is_plain(message, resolved):
+                selected = await first(runtime, message, request, resolved, key, now)
+                if selected is not None:
+                    return selected
+            asking = Asking(request, resolved)
         routing = circumstances.routing_of(asking, now)
         turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
     draws = runtime.rng.getstate() if message.explain else None
@@ -67,11 +69,11 @@ async def select(
     )
 
 
-def is_plain(message: Select, asking: Asking) -> bool:
+def is_plain(message: Select, resolved: Resolved) -> bool:
     """Whether there is nothing to tell of the choice beyond itself."""
-    if message.explain or asking.decision is not None or asking.request.preferences is not None:
+    if message.explain or message.preferences is not None:
         return False
-    return message.session is None or asking.resolved.route.affinity_ttl_s <= 0
+    return message.session is None or resolved.route.affinity_ttl_s <= 0
 
 
 async def first(

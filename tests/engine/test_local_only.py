@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def is_local(candidate: Candidate) -> bool:
     return "local" in candidate.deployment.tags
 
 
-def any_routes(rng: Random) -> World:
+def any_routes(rng: Random, **facts: Any) -> World:
     """Two routes with previews, rules and fallbacks on each other; some of it is local."""
     listed = [_deployment(rng, f"d{n}") for n in range(rng.randint(2, 6))]
     names = [d.id for d in listed]
@@ -61,7 +62,7 @@ def any_routes(rng: Random) -> World:
         )
     lists = FallbackLists(general=("f", "r"), rate_limit=("f",), content_policy=("f",))
     policy = Policy("p", retry=RetryPolicy(max_attempts=2), fallback=lists)
-    snapshot = catalog(listed, *specs, policies={"p": policy}, selectors={"first": lambda *_: 0})
+    snapshot = catalog(listed, *specs, policies={"p": policy}, selectors={"first": lambda *_: 0}, **facts)
     world = World(snapshot, rng.randint(0, 1 << 30))
     for spec in snapshot.routes.values():
         for candidate in spec.candidates:
