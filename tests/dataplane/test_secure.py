@@ -59,3 +59,14 @@ def test_no_select_of_any_turn_answers_with_another(desk: Desk, seed: int) -> No
             turn = taken["turn"]
             desk.failed(taken, rng.choice([402, 429, 500, 503]))
             desk.runtime.clock.advance(rng.choice([1, 5, 40]))  # type: ignore[attr-defined]
+
+
+def test_the_catalogs_are_not_all_refused(desk: Desk) -> None:
+    """Some must find something local, or the property above says nothing."""
+    found = 0
+    for number in range(60):
+        world = any_routes(Random(number), matrix=MATRIX)
+        desk.runtime.store = world.store
+        desk.publish(world.snapshot)
+        found += desk.select("auto", text=SENSITIVE[0]).status == 200
+    assert found >= 5

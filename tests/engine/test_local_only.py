@@ -62,7 +62,9 @@ def any_routes(rng: Random, **facts: Any) -> World:
         )
     lists = FallbackLists(general=("f", "r"), rate_limit=("f",), content_policy=("f",))
     policy = Policy("p", retry=RetryPolicy(max_attempts=2), fallback=lists)
-    snapshot = catalog(listed, *specs, policies={"p": policy}, selectors={"first": lambda *_: 0}, **facts)
+    snapshot = catalog(
+        listed, *specs, policies={"p": policy}, selectors={"first": lambda *_: 0}, **facts
+    )
     world = World(snapshot, rng.randint(0, 1 << 30))
     for spec in snapshot.routes.values():
         for candidate in spec.candidates:

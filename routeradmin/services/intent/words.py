@@ -64,6 +64,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _cut(text: str) -> str:
+    if not text.isascii():  # half a surrogate pair is no text that a model could read
+        text = text.encode("utf-8", "replace").decode()
     text = text.strip()
     half = MOST_CHARS // 2
     return text if len(text) <= MOST_CHARS else f"{text[:half]}\n{text[-half:]}"

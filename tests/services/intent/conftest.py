@@ -16,6 +16,10 @@ from routeradmin.engine.intents import Intent, IntentSettings, Matrix
 
 @pytest.fixture(scope="session")
 def semantic() -> None:
+    require_semantic()
+
+
+def require_semantic() -> None:
     """Skips where numpy and wordllama are not installed; CI must have them."""
     if all(importlib.util.find_spec(name) for name in ("numpy", "wordllama")):
         return

@@ -64,6 +64,10 @@ def test_long_text_keeps_its_beginning_and_end_and_never_shows() -> None:
     assert "aaa" not in repr(words)
 
 
+def test_half_a_character_is_replaced() -> None:
+    assert of_text("a\ud800z").latest == "a?z"
+
+
 def test_depth_does_not_matter() -> None:
     content: Any = "deep"
     for _ in range(5000):
