@@ -23,10 +23,12 @@ class EmbedderUnavailable(Exception):
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors. ``threshold`` is its own measure of a match."""
+    """Turns texts into unit vectors. ``threshold`` is its own measure of a match,
+    ``is_remote`` whether it calls somebody."""
 
     name: str
     threshold: float
+    is_remote: bool
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text. Raises EmbedderUnavailable."""

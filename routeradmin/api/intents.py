@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import BaseModel, Field
 
-from routeradmin.api.access import actor, reading, writing
+from routeradmin.api.access import acting, actor, reading, writing
 from routeradmin.api.access import reason as reason_of
 from routeradmin.api.answers import answer, utc
 from routeradmin.api.crud import router_of
@@ -130,7 +130,7 @@ def load_shipped(request: HttpRequest, body: LoadBody) -> HttpResponse:
     return answer(request, found)
 
 
-@actions.post("/classify", response=DecisionView, auth=reading, summary="Try a text")
+@actions.post("/classify", response=DecisionView, auth=acting, summary="Try a text")
 def classify_text(request: HttpRequest, body: TryBody) -> HttpResponse:
     """Nothing of it is kept; a configured classifier may be asked, which may be billed."""
     decide = async_to_sync(trying.try_out)

@@ -35,15 +35,23 @@ def needs_words(snapshot: Snapshot, model: str) -> bool:
 
 
 async def asking_of(
-    runtime: Runtime, request: SelectRequest, key: Key, now: float, words: Words
+    runtime: Runtime,
+    request: SelectRequest,
+    key: Key,
+    now: float,
+    words: Words,
+    *,
+    may_call: bool = True,
 ) -> Asking:
     """``resolve_allowed`` for a name that intents decide about.
 
+    No upstream is asked for a key that is at its limits, nor where ``may_call`` is False.
     The request that comes back is held to local deployments where the intent says so. Raises
     ModelNotFound, RouteNotAllowed.
     """
     snapshot = runtime.current.snapshot
-    decision = await runtime.intents.decide(runtime, snapshot, words, now)
+    may_call = may_call and runtime.limits.refusal(key, request.estimate, now) is None
+    decision = await runtime.intents.decide(runtime, snapshot, words, now, may_call=may_call)
     request = replace(request, local_only=decision.local_only)
     if decision.route_id is None:
         resolved = resolve_for(snapshot, request.model, request, runtime.store, now)
@@ -61,10 +69,13 @@ def words_of(message: Select) -> Words:
 async def asking_of_message(
     runtime: Runtime, message: Select, key: Key, now: float, headers: Headers = ()
 ) -> Asking:
-    """A select body's request and route. Raises ModelNotFound, RouteNotAllowed."""
+    """A select body's request and route, found without asking anybody.
+
+    Raises ModelNotFound, RouteNotAllowed.
+    """
     request = request_of(message, key, headers)
     if needs_words(runtime.current.snapshot, message.model):
-        return await asking_of(runtime, request, key, now, words_of(message))
+        return await asking_of(runtime, request, key, now, words_of(message), may_call=False)
     return Asking(request, resolve_allowed(runtime, request, key, now))
 
 

@@ -261,3 +261,25 @@ def test_a_key_without_the_route_is_refused_it(gate: Gateway) -> None:
     body = {"model": "auto", "messages": [{"role": "user", "content": "compile"}]}
     answer = gate.post(body, key="rk_only-fast-0123456789")
     assert (answer.status, answer.error["code"]) == (403, "model_access_denied")
+
+
+def test_explaining_makes_no_call(gate: Gateway) -> None:
+    gate.use(catalog(gate, classifier="chat"))
+    for path, more in (("explain", {}), ("simulate", {"draws": 5})):
+        told = gate.post({"model": "auto", "text": "do something", **more}, f"/api/v1/{path}").json
+        intent = (told["explanation"] if path == "simulate" else told)["intent"]
+        assert (intent["tier"], intent["classifier"]) == (
+            "default",
+            "not asked: this decision makes no calls",
+        )
+    assert gate.calls() == 0
+
+
+def test_a_key_at_its_limit_has_nobody_asked(gate: Gateway) -> None:
+    gate.use(catalog(gate, classifier="chat"))
+    gate.key("rk_one-a-minute-012345", rpm_limit=1)
+    body = {"model": "auto", "messages": [{"role": "user", "content": "do something"}]}
+    says(gate, "prose", times=9)
+    assert gate.post(body, key="rk_one-a-minute-012345").status == 200
+    assert gate.post(body, key="rk_one-a-minute-012345").status == 429
+    assert gate.calls("judge") == 1

@@ -20,10 +20,17 @@ class Intents:
         self._judge: Judge | None = None
 
     async def decide(
-        self, runtime: Runtime, snapshot: Snapshot, words: Words, now: float
+        self,
+        runtime: Runtime,
+        snapshot: Snapshot,
+        words: Words,
+        now: float,
+        *,
+        may_call: bool = True,
     ) -> Decision:
-        """What ``auto`` means for these words, on this snapshot."""
-        return await self._judge_of(runtime, snapshot).decide(snapshot, words, now)
+        """What ``auto`` means for these words, on this snapshot; see ``Judge.decide``."""
+        judge = self._judge_of(runtime, snapshot)
+        return await judge.decide(snapshot, words, now, may_call=may_call)
 
     def standing(self) -> dict[str, Any]:
         """Figures of the semantic cache; the evidence of a judge that was never asked is empty."""

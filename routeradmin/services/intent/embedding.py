@@ -28,6 +28,7 @@ class WordLlama:
 
     name = WORDLLAMA
     threshold = WORDLLAMA_THRESHOLD
+    is_remote = False
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return await asyncio.to_thread(_model, texts)
@@ -37,6 +38,7 @@ class Routed:
     """Any OpenAI-compatible embeddings endpoint that a route leads to; one call a batch."""
 
     threshold = SENTENCE_THRESHOLD
+    is_remote = True
 
     def __init__(self, runtime: Runtime, matrix: Matrix) -> None:
         self._runtime = runtime

@@ -18,6 +18,7 @@ from routeradmin.services.intent.single_call import Unanswered
 from routeradmin.services.intent.words import Words
 from routeradmin.services.runtime import Runtime
 
+NOT_ASKED = "not asked: this decision makes no calls"
 LONG_CHARS = 20_000  # text above this is looked through on a thread
 
 
@@ -28,6 +29,7 @@ class _Seen:
     words: Words
     now: float
     basis: Decision
+    may_call: bool = True
     digest: bytes = b""
     vector: Any = None
 
@@ -35,28 +37,32 @@ class _Seen:
 class Judge:
     """Decides for one matrix; its cache and its examples' vectors live and die with it."""
 
+    cache: SemanticCache
+    _vectors: Vectors
+
     def __init__(self, runtime: Runtime, matrix: Matrix, embedder: Embedder | None) -> None:
-        settings = matrix.settings
         self.matrix = matrix
-        self.cache = SemanticCache(
-            settings.cache_entries, settings.cache_similarity, settings.cache_ttl_s
-        )
         self._runtime = runtime
         self._embedder = embedder
         self._batcher = None if embedder is None else Batcher(embedder.embed)
         self._keywords = reflexes.Keywords(matrix.intents.values())
         self._examples = Examples(matrix.intents.values())
-        self._vectors: Vectors = None
+        self._forget()
 
-    async def decide(self, snapshot: Snapshot, words: Words, now: float) -> Decision:
-        """What the words are about. Never raises for what an embedder or a model does."""
+    async def decide(
+        self, snapshot: Snapshot, words: Words, now: float, *, may_call: bool = True
+    ) -> Decision:
+        """What the words are about. Never raises for what an embedder or a model does.
+
+        ``may_call`` False: no upstream is asked; what would have been is noted.
+        """
         if len(words.everything) > LONG_CHARS:
             found = await asyncio.to_thread(self._by_reflex, words)
         else:
             found = self._by_reflex(words)
         if found.intent_id is not None:
             return found
-        seen = _Seen(words, now, found)
+        seen = _Seen(words, now, found, may_call)
         if words.latest:
             decision = await self._by_meaning(snapshot, seen)
             if decision is not None:
@@ -100,14 +106,28 @@ class Judge:
         if embedder is None or batcher is None:
             return None
         seen.basis = replace(seen.basis, embedder=embedder.name)
+        if embedder.is_remote and not seen.may_call:
+            seen.basis = replace(seen.basis, problem=NOT_ASKED)
+            return None
         try:
             seen.vector = await batcher.vector(seen.words.latest)
             if self._vectors is None and self._examples.texts:
                 self._vectors = await embedder.embed(self._examples.texts)
             return self._nearest(embedder, seen)
-        except (EmbedderUnavailable, ValueError) as problem:
+        except EmbedderUnavailable as problem:
             seen.basis = replace(seen.basis, problem=str(problem))
-            return None
+        except ValueError:
+            self._forget()
+            seen.basis = replace(seen.basis, problem="vectors changed their length: starting over")
+        return None
+
+    def _forget(self) -> None:
+        """An endpoint behind the same name may serve another model from one day to the next."""
+        settings = self.matrix.settings
+        self._vectors = None
+        self.cache = SemanticCache(
+            settings.cache_entries, settings.cache_similarity, settings.cache_ttl_s
+        )
 
     def _nearest(self, embedder: Embedder, seen: _Seen) -> Decision | None:
         found = self.cache.similar(seen.vector, seen.now)
@@ -131,6 +151,9 @@ class Judge:
     async def _by_model(self, snapshot: Snapshot, seen: _Seen) -> Decision | None:
         settings = self.matrix.settings
         if settings.classifier is None:
+            return None
+        if not seen.may_call:
+            seen.basis = replace(seen.basis, classifier=NOT_ASKED)
             return None
         try:
             intent_id, confidence = await classify(

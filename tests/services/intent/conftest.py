@@ -39,6 +39,7 @@ class Letters:
 
     name = "letters"
     threshold = 0.9
+    is_remote = False
 
     def __init__(self, *, broken: bool = False) -> None:
         self.asked: list[list[str]] = []
