@@ -10,15 +10,8 @@ from routeradmin.catalog.document import Document, Intent
 from tests.dataplane.catalogs import document
 from tests.dataplane.serving import Gateway
 
-pytestmark = pytest.mark.usefixtures("semantic")
+pytestmark = pytest.mark.semantic
 ONE = [1.0, 0.0, 0.0]
-
-
-@pytest.fixture
-def semantic() -> None:
-    from tests.services.intent.conftest import require_semantic
-
-    require_semantic()
 
 
 def catalog(gate: Gateway, *, tags: list[str] | None = None, **settings: Any) -> Document:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from routeradmin.adapters.embeddings import numpy
+
 FIRST_ROWS = 256
 
 
@@ -122,8 +124,6 @@ class SemanticCache:
         held = 0 if self._rows is None else len(self._rows)
         if row < held:
             return
-        from routeradmin.adapters.embeddings import numpy
-
         np = numpy()
         grown = np.zeros((max(FIRST_ROWS, held * 2), len(vector)), dtype=np.float32)
         if held:

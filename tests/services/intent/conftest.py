@@ -1,10 +1,8 @@
-"""What intent tests share: the semantic extra if it is there, and an embedder made of letters."""
+"""What intent tests share: an event loop, and an embedder made of letters."""
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,20 +10,6 @@ import pytest
 
 from routeradmin.adapters.embeddings import EmbedderUnavailable, Vectors, unit_rows
 from routeradmin.engine.intents import Intent, IntentSettings, Matrix
-
-
-@pytest.fixture(scope="session")
-def semantic() -> None:
-    require_semantic()
-
-
-def require_semantic() -> None:
-    """Skips where numpy and wordllama are not installed; CI must have them."""
-    if all(importlib.util.find_spec(name) for name in ("numpy", "wordllama")):
-        return
-    if os.environ.get("ROUTERADMIN_REQUIRE_SERVICES") == "1":
-        pytest.fail("the semantic extra is not installed")
-    pytest.skip("the semantic extra is not installed")
 
 
 @pytest.fixture

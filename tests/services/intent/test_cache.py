@@ -52,7 +52,7 @@ def test_none_at_all_is_a_cache_that_is_off() -> None:
     assert len(cache) == 0
 
 
-@pytest.mark.usefixtures("semantic")
+@pytest.mark.semantic
 def test_a_similar_text_is_found_from_the_similarity_on() -> None:
     cache = SemanticCache(10, 0.95, 0)
     rows = unit_rows([[1, 0], [1, 0.3], [1, 0.4]])
@@ -64,7 +64,7 @@ def test_a_similar_text_is_found_from_the_similarity_on() -> None:
     assert cache.similar(rows[2], NOW) is None
 
 
-@pytest.mark.usefixtures("semantic")
+@pytest.mark.semantic
 def test_rows_are_used_again_and_old_ones_answer_no_more() -> None:
     cache = SemanticCache(300, 0.99, 60)
     rows = unit_rows([[1, n / 50] for n in range(900)])

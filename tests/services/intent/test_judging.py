@@ -91,7 +91,7 @@ def test_without_a_default_intent_nothing_is_decided(bench: Bench) -> None:
     assert (found.tier, found.intent_id, found.route_id) == ("none", None, None)
 
 
-@pytest.mark.usefixtures("semantic")
+@pytest.mark.semantic
 def test_the_nearest_examples_decide_and_are_shown(bench: Bench) -> None:
     found = bench.decide(bench.judge(matrix(), Letters()), "code debug")
     assert (found.tier, found.intent_id) == ("semantic", "coding")
@@ -101,14 +101,14 @@ def test_the_nearest_examples_decide_and_are_shown(bench: Bench) -> None:
     assert found.threshold == 0.9
 
 
-@pytest.mark.usefixtures("semantic")
+@pytest.mark.semantic
 def test_below_the_threshold_the_default_is_taken_and_the_similarity_shown(bench: Bench) -> None:
     found = bench.decide(bench.judge(matrix(threshold=0.999), Letters()), "debug codes")
     assert (found.tier, found.intent_id) == ("default", "fast")
     assert found.similar[0].intent_id == "coding"
 
 
-@pytest.mark.usefixtures("semantic")
+@pytest.mark.semantic
 def test_the_same_text_again_is_answered_from_the_cache(bench: Bench) -> None:
     letters = Letters()
     judge = bench.judge(matrix(cache_ttl_s=60.0), letters)
@@ -122,7 +122,7 @@ def test_the_same_text_again_is_answered_from_the_cache(bench: Bench) -> None:
     assert (judge.cache.hits, judge.cache.misses) == (1, 2)
 
 
-@pytest.mark.usefixtures("semantic")
+@pytest.mark.semantic
 def test_what_is_semantically_secure_stays_local(bench: Bench) -> None:
     found = bench.decide(bench.judge(matrix(), Letters()), "numbers passport")
     assert (found.intent_id, found.local_only) == ("secure", True)
@@ -133,7 +133,7 @@ def test_a_broken_embedder_leaves_the_default_and_says_so(bench: Bench) -> None:
     assert (found.tier, found.problem) == ("default", "it is broken")
 
 
-@pytest.mark.usefixtures("semantic")
+@pytest.mark.semantic
 def test_texts_of_one_tick_are_embedded_in_one_batch(bench: Bench) -> None:
     letters = Letters()
     judge = bench.judge(matrix(), letters)

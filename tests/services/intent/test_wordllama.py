@@ -28,14 +28,14 @@ def shipped_matrix(**settings: object) -> Matrix:
     return Matrix(IntentSettings(enabled=True, **settings), intents)  # type: ignore[arg-type]
 
 
-@pytest.mark.usefixtures("semantic")
+@pytest.mark.semantic
 def test_it_gives_unit_vectors_without_any_network() -> None:
     found = WordLlamaModel()(["hello", "", "你好 😀", "a" * 10_000])
     assert found.shape == (4, 256)
     assert ((found * found).sum(axis=1) < 1.001).all()
 
 
-@pytest.mark.usefixtures("semantic")
+@pytest.mark.semantic
 def test_the_shipped_examples_place_most_test_prompts_of_every_language(
     bare_runtime: Runtime,
 ) -> None:
