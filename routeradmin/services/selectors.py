@@ -7,12 +7,14 @@ can end a Python function from outside. One that is late is not called again bef
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from queue import SimpleQueue
 from random import Random
+from threading import Thread
 from typing import Any
 
 from routeradmin.engine.request import SelectRequest
@@ -30,6 +32,34 @@ class SelectorTooSlow(Exception):
     """It did not answer within its limit, or has not yet returned from the call before."""
 
 
+class _Worker:
+    """One daemon thread, started when first needed: a selector that never returns must not keep
+    the process from ending, as an executor's thread would."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = (
+            SimpleQueue()
+        )
+        self._thread: Thread | None = None
+
+    def submit(self, call: Callable[..., Any], *given: Any) -> Future[Any]:
+        if self._thread is None:
+            self._thread = Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+        future: Future[Any] = Future()
+        self._jobs.put((future, call, given))
+        return future
+
+    def _run(self) -> None:
+        while True:
+            future, call, given = self._jobs.get()
+            try:
+                future.set_result(call(*given))
+            except BaseException as error:  # foreign code: the caller is told, the thread lives on
+                future.set_exception(error)
+
+
 class Limited:
     """A selector with its limit in seconds. Raises SelectorTooSlow, and what the selector does."""
 
@@ -38,7 +68,7 @@ class Limited:
         self.selector = selector
         self.limit_s = limit_s
         self._late: Future[int] | None = None
-        self._thread = ThreadPoolExecutor(1, f"selector-{name}")
+        self._thread = _Worker(f"selector-{name}")
 
     def __call__(
         self,
@@ -53,7 +83,8 @@ class Limited:
         self._late = None
         future = self._thread.submit(self.selector, candidates, states, request, now, rng)
         try:
-            return future.result(self.limit_s)
+            answer: int = future.result(self.limit_s)
+            return answer
         except TimeoutError:
             if future.done():
                 raise  # its own
