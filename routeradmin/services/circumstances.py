@@ -33,18 +33,30 @@ def explanation_of(
     return replace(found, decision=decision, affinity=told)
 
 
-def routing_of(asking: Asking, now: float) -> dict[str, Any]:
+def routing_of(runtime: Runtime, asking: Asking, now: float) -> dict[str, Any]:
     """What the turn's record says of the way to its route, before the first choice."""
     request, resolved, decision = asking[:3]
     found: dict[str, Any] = {}
     if decision is not None:
         found["intent"] = decision.as_json()
     if request.preferences is not None:
-        found["preferences"] = request.preferences.as_json(resolved.route)
+        told = request.preferences.as_json(resolved.route)
+        found["preferences"] = _redacted(runtime, told)
     rule = ruling(resolved.route, request, now)
     if rule is not None:
         found["rule"] = {"id": rule.id, "only": list(rule.only)}
     return found
+
+
+def _redacted(runtime: Runtime, value: Any) -> Any:
+    """Words that came from outside, without any secret held here."""
+    if isinstance(value, str):
+        return runtime.redact(value)
+    if isinstance(value, list):
+        return [_redacted(runtime, one) for one in value]
+    if isinstance(value, dict):
+        return {name: _redacted(runtime, one) for name, one in value.items()}
+    return value
 
 
 def note_session(

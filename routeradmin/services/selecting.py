@@ -57,7 +57,7 @@ async def select(
                 if selected is not None:
                     return selected
             asking = Asking(request, resolved)
-        routing = circumstances.routing_of(asking, now)
+        routing = circumstances.routing_of(runtime, asking, now)
         turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
     draws = runtime.rng.getstate() if message.explain else None
     session = affinity.named(message.session)

@@ -9,7 +9,7 @@ import pytest
 
 from routeradmin.catalog.document import Document, Rule
 from tests.dataplane.catalogs import document
-from tests.dataplane.serving import Gateway
+from tests.dataplane.serving import SECRET, Gateway
 
 
 def ask(gate: Gateway, provider: Any, **more: Any) -> Any:
@@ -47,6 +47,14 @@ def test_dropped_words_are_shown_in_the_record(gate: Gateway) -> None:
     ask(gate, {"order": ["unheard-of"], "quantizations": ["fp8"]})
     dropped = gate.record["routing"]["preferences"]["dropped"]
     assert [one["word"] for one in dropped] == ["quantizations", "order"]
+
+
+def test_a_secret_among_the_names_is_not_recorded(gate: Gateway) -> None:
+    gate.use(document(gate.upstream, ["a", "b"]))
+    ask(gate, {"order": [SECRET.format("a")], SECRET.format("b"): 1})
+    record = json.dumps(gate.record)
+    assert SECRET.format("a") not in record
+    assert SECRET.format("b") not in record
 
 
 @pytest.mark.parametrize(

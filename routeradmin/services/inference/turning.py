@@ -92,7 +92,7 @@ class Turning:
             self._resolved,
             asking.request,
             now,
-            routing=circumstances.routing_of(asking, now),
+            routing=circumstances.routing_of(runtime, asking, now),
             deadline_at=None if deadline_s is None else arrived + deadline_s,
             streaming=asked.facts.stream,
         )
