@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 
+_HOST = re.compile(r"\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]", re.ASCII)
+
 
 class BadVariable(Exception):
     """An environment variable holds a value that cannot be used."""
@@ -61,6 +63,20 @@ def networks(name: str) -> list[str]:
             raise BadVariable(
                 name, "accepts addresses or CIDR ranges separated by commas"
             ) from problem
+    return values
+
+
+def hosts(name: str, default: str) -> list[str]:
+    """Comma-separated host names as Django matches them: ``.name`` with what is below it, ``*``
+    all; without scheme and port, which are never part of a match."""
+    values = words(name, default)
+    for value in values:
+        if value != "*" and not _HOST.fullmatch(value):
+            raise BadVariable(
+                name,
+                "accepts host names or addresses separated by commas, without scheme and port: "
+                "example.com, .example.com, 10.0.0.1, [::1], or * for any",
+            )
     return values
 
 

@@ -15,7 +15,7 @@ DATA_DIR = env.directory("ROUTERADMIN_DATA_DIR", BASE_DIR / "var")
 SECRET_KEY = env.generated("ROUTERADMIN_SECRET_KEY", DATA_DIR / "secret.key", "token")
 ENCRYPTION_KEYS = env.fernet_keys("ROUTERADMIN_ENCRYPTION_KEYS", DATA_DIR / "encryption.keys")
 DEBUG = False
-ALLOWED_HOSTS = env.words("ROUTERADMIN_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+ALLOWED_HOSTS = env.hosts("ROUTERADMIN_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 TRUSTED_PROXIES = env.networks("ROUTERADMIN_TRUSTED_PROXIES")
 PRIVATE_UPSTREAMS = env.choice(
     "ROUTERADMIN_ALLOW_PRIVATE_UPSTREAMS", "loopback", ("none", "loopback", "private")

@@ -37,7 +37,6 @@ STATIC = (
     "fallback-disabled",
 )
 ADMINISTRATIVE = ("rule", "excluded", "disabled", "draining", "no-secret")
-RUNTIME = ("cooling-down", "unhealthy", "parallel-limit", "rpm-limit", "tpm-limit")
 
 # Called API -> protocols that a request to it can be translated to.
 TRANSLATIONS = {

@@ -209,11 +209,6 @@ class Turn:
         self._halt = self._describe(reason)
         return self._over(self._halt, now)
 
-    def waiting_s(self, now: float) -> float:
-        """Seconds until ``next`` has something new to say; 0 when it may be asked."""
-        resume_at = self.state.resume_at
-        return 0.0 if resume_at is None else max(0.0, resume_at - now)
-
     def record(self) -> dict[str, object]:
         """The members of a turn record that the engine knows."""
         state = self.state

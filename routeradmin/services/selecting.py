@@ -13,7 +13,7 @@ from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason, Opening
-from routeradmin.services import affinity, circumstances, turns
+from routeradmin.services import affinity, circumstances, granting, turns
 from routeradmin.services.affinity import Session
 from routeradmin.services.asking import (
     Asking,
@@ -24,6 +24,7 @@ from routeradmin.services.asking import (
     resolve_allowed,
     words_of,
 )
+from routeradmin.services.granting import Granted
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, TurnWaiting
@@ -59,10 +60,10 @@ async def select(
             asking = Asking(request, resolved)
         routing = circumstances.routing_of(runtime, asking, now)
         turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
-    draws = runtime.rng.getstate() if message.explain else None
-    session = affinity.named(message.session)
-    step, lease = await take(runtime, turn, key, request_id, session)
-    explanation = None if draws is None else explained(runtime, turn, step, draws)
+    session = affinity.named(turn.state.request.session)
+    step, lease, explanation = await take(
+        runtime, turn, key, request_id, session, explain=message.explain
+    )
     attempt = len(turn.state.attempts)
     return Selected(
         runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
@@ -107,14 +108,15 @@ async def first(
         None,
         found.cursor,
     )
-    lease = await runtime.store.reserve(grant, now)
-    if lease is None:
+    granted = await granting.take(runtime, grant, key, now)
+    if granted is None:
         return None
+    lease = granted.lease
+    keep(runtime, granted, now)
     opening = Opening(
         lease.id, request.model, route.id, request, candidate.key, found.tier, lease.id, now
     )
     await runtime.store.save_turn(opening, now)
-    charge(runtime, key, lease)
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
@@ -130,25 +132,31 @@ async def noted(
     now = runtime.clock()
     turn = Turn.start(turns.new_id(), resolved, request, now)
     step = Try(found.candidate, found.cursor, resolved, found.tier, False, found.note)
-    lease = await reserve(runtime, turn, step, key, now)
+    lease = await begun(runtime, turn, step, key, None, now)
     if lease is None:
         return None
-    turn.begin(step, now, lease.id)
-    charge(runtime, key, lease)
-    await turns.save(runtime, turn, now)
     return Selected(runtime, message, lease, found.candidate, resolved, turn.state.id, 1, None)
 
 
 async def take(
-    runtime: Runtime, turn: Turn, key: Key, request_id: str, session: Session | None = None
-) -> tuple[Try, Lease]:
+    runtime: Runtime,
+    turn: Turn,
+    key: Key,
+    request_id: str,
+    session: Session | None = None,
+    *,
+    explain: bool = False,
+) -> tuple[Try, Lease, dict[str, Any] | None]:
     """Go on with the turn until a slot is taken. Waits only where the route says to.
+
+    ``explain`` adds the explanation of the choice, as everything stood before the slot was taken.
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
     while True:
         now = runtime.clock()
         limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
+        draws = runtime.rng.getstate() if explain else None
         step = turn.next(
             runtime.store,
             now,
@@ -162,16 +170,12 @@ async def take(
                 turns.record(runtime, turn, request_id=request_id)
             raise LimitRefused(limit.message, limit.retry_after_s)
         if isinstance(step, Try):
-            lease = await reserve(runtime, turn, step, key, now)
-            if lease is None:
-                turn.lost(step.candidate.key)
-                continue
-            bind(runtime, turn, session, lease, now)
-            turn.begin(step, now, lease.id)
-            charge(runtime, key, lease)
-            await turns.save(runtime, turn, now)
-            return step, lease
-        if isinstance(step, Halt):
+            note(runtime, turn, step, session, now)
+            told = None if draws is None else explained(runtime, turn, step, draws, now)
+            lease = await begun(runtime, turn, step, key, session, now)
+            if lease is not None:
+                return step, lease, told
+        elif isinstance(step, Halt):
             await end(runtime, turn, step, now, request_id)
         elif step.kind == "round":
             await turns.save(runtime, turn, now)
@@ -180,35 +184,36 @@ async def take(
             await wait(runtime, step, now)
 
 
-def bind(runtime: Runtime, turn: Turn, session: Session | None, lease: Lease, now: float) -> None:
-    """The session stays with what it was given; the record says how that came about."""
-    if session is None:
-        return
+def note(runtime: Runtime, turn: Turn, step: Try, session: Session | None, now: float) -> None:
+    """What a session's binding had to do with the choice, for the turn's record."""
     asking = Asking(turn.state.request, turn.resolved)
-    circumstances.note_session(runtime, asking, session, now, lease.key, turn.state.routing)
+    chosen, routing = step.candidate.key, turn.state.routing
+    circumstances.note_session(runtime, asking, session, now, chosen, routing)
+
+
+async def begun(
+    runtime: Runtime, turn: Turn, step: Try, key: Key, session: Session | None, now: float
+) -> Lease | None:
+    """The attempt's lease, to which the session is bound; None where the slot went to another."""
+    granted = await granting.take(runtime, granting.grant_of(turn, step, key), key, now)
+    if granted is None:
+        turn.lost(step.candidate.key)
+        if not turn.state.attempts:
+            turn.state.routing.pop("affinity", None)  # told of a choice that did not come about
+        return None
+    lease = granted.lease
+    keep(runtime, granted, now)
     runtime.affinity.served(turn.resolved, session, turn.state.request.key_id, lease.key, now)
+    turn.begin(step, now, lease.id)
+    await turns.save(runtime, turn, now)
+    return lease
 
 
-async def reserve(runtime: Runtime, turn: Turn, step: Try, key: Key, now: float) -> Lease | None:
-    request = turn.state.request
-    grant = Grant(
-        step.candidate,
-        key.uid,
-        request.lease_ttl_s,
-        request.estimate,
-        step.resolved.route.id,
-        turn.policy.id,
-        turn.state.id,
-        step.cursor,
-    )
-    return await runtime.store.reserve(grant, now)
-
-
-def charge(runtime: Runtime, key: Key, lease: Lease) -> None:
+def keep(runtime: Runtime, granted: Granted, now: float) -> None:
     """Hold on the key what the attempt may use, until its lease is over."""
-    held = runtime.limits.charge(key, lease.held_tokens, lease.granted_at)
-    if held is not None:
-        runtime.limits.keep(lease.id, held, lease.expires_at)
+    lease, charge = granted
+    if charge is not None:
+        runtime.limits.keep(lease.id, charge, lease.expires_at, now)
 
 
 async def wait(runtime: Runtime, step: Wait, now: float) -> None:
@@ -227,12 +232,13 @@ async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: 
     raise TurnHalted(halt.halt.value if halt.halt else "exhausted")
 
 
-def explained(runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...]) -> dict[str, Any]:
+def explained(
+    runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...], now: float
+) -> dict[str, Any]:
     """The explanation of what was chosen; a turn may have left its first choices behind."""
     rng = Random()
     rng.setstate(draws)
-    request, now = turn.state.request, runtime.clock()
-    found = explain_route(step.resolved, request, runtime.store, now, rng).as_json()
+    found = explain_route(step.resolved, turn.state.request, runtime.store, now, rng).as_json()
     candidate = step.candidate
     return {
         **found,

@@ -95,6 +95,16 @@ def test_releasing_twice_is_answered_and_gives_back_once(desk: Desk) -> None:
     assert state.active == 1
 
 
+def test_reporting_a_released_lease_twice_gives_the_first_answer(desk: Desk) -> None:
+    desk.publish(catalog([deployment("a"), deployment("b")]))
+    lease = desk.took()
+    desk.call("POST", f"/api/v1/leases/{lease['lease_id']}/release")
+    first = desk.failed(lease, 500)
+    second = desk.took(turn=lease["turn"])
+    assert desk.failed(lease, 500) == first
+    assert desk.succeeded(second)["next"]["action"] == "done"
+
+
 def test_renewing_moves_the_end(desk: Desk, clock: FakeClock) -> None:
     desk.publish(catalog([deployment("a")]))
     lease = desk.took(lease_ttl_s=10)

@@ -35,9 +35,8 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
     given, applying = form.cleaned_data, request.POST.get("do") == "apply"
     revision = given["revision"]
     try:
-        document = files.read(given["bytes"])
-        done = changes.replace_document(
-            document,
+        file = changes.import_file(
+            given["bytes"],
             writes.actor(request),
             mode=given["mode"],
             dry_run=not applying,
@@ -48,16 +47,31 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
         return _page(request, _again(given), 422, problems=invalid.problems)
     except changes.Stale:
         return _page(request, _again(given), 409, conflict=True)
+    done = file.imported
     if applying:
         return see_other(request, f"/revisions/{done.revision}" if done.changed else "/transfer")
-    return _page(request, _again(given), preview=done, diff=done.diff.as_text())
+    return _page(request, _again(given), file=file, preview=done, diff=_text(done))
+
+
+def _text(done: changes.Imported) -> str:
+    """The difference to read, with the secrets that come along."""
+    signs = {"added": "+", "replaced": "~"}
+    secrets = [f"{signs[what]} secret {name}" for name, what in done.secrets.items()]
+    return "\n".join(filter(None, [done.diff.as_text(), *secrets]))
 
 
 def _again(given: dict[str, Any]) -> ImportForm:
-    """The same form with the file's text in it, so that the next step needs no file."""
+    """The same form with the file in it, so that the next step needs none: as text, but for
+    another program's, which may hold keys and goes to the page sealed."""
+    data = given["bytes"]
+    held = (
+        {"sealed": changes.sealed_file(data)}
+        if files.is_foreign(data)
+        else {"text": data.decode("utf-8", "replace")}
+    )
     return ImportForm(
         initial={
-            "text": given["bytes"].decode("utf-8", "replace"),
+            **held,
             "mode": given["mode"],
             "reason": given["reason"],
             "revision": str(runtime.get().current.revision),

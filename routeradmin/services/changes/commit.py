@@ -118,6 +118,15 @@ def tried(edit: Edit) -> Commit:
     return Commit(number, changed, draft.after, warnings)
 
 
+def standing_warnings() -> tuple[Problem, ...]:
+    """What is worth a look in the catalog in force, each told by kind and id. Raises Invalid where
+    that catalog would be refused today."""
+    runtime = runtimes.get()
+    document, snapshot = runtime.current.document, runtime.current.snapshot
+    found = [*checked(runtime, document, document), *idle_now(runtime, document, snapshot)]
+    return tuple(validate.as_in_file(found, document, Document()))
+
+
 def _drafted(runtime: Runtime, edit: Edit) -> tuple[Draft, tuple[Problem, ...]]:
     before = _current_document(runtime)
     draft = Draft(runtime, publishing.moment(runtime), before, before)

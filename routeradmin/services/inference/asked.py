@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from routeradmin.engine.preferences import Preferences
@@ -83,6 +83,8 @@ def read(
         raw = bodies.without_member(raw, preferences.MEMBER)
         document = {name: v for name, v in document.items() if name != preferences.MEMBER}
     found = facts.read(api, document)
+    if operation == COUNT_TOKENS:  # never a stream, whatever a client left in the body
+        found = replace(found, stream=False)
     return Asked(api, operation, raw, document, found, wishes, headers, liked)
 
 

@@ -11,11 +11,12 @@ from time import perf_counter
 from typing import Any
 
 from routeradmin.engine.outcome import AttemptFacts, Ending, classify
-from routeradmin.engine.state import Grant, Lease, Outcome
+from routeradmin.engine.state import FailureClass, Lease, Outcome
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason
-from routeradmin.services import admission, circumstances, turns
+from routeradmin.services import admission, circumstances, granting, turns
 from routeradmin.services.asking import Asking, asking_of, needs_words, resolve_allowed
+from routeradmin.services.calling import NoSecret
 from routeradmin.services.inference import attempt, sessions, streaming
 from routeradmin.services.inference.asked import Asked, request_of
 from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
@@ -142,29 +143,20 @@ class Turning:
 
     async def _try(self, step: Try, now: float) -> None:
         runtime, turn = self._runtime, self.turn
-        request = turn.state.request
-        grant = Grant(
-            step.candidate,
-            self._key.uid,
-            request.lease_ttl_s,
-            request.estimate,
-            step.resolved.route.id,
-            turn.policy.id,
-            turn.state.id,
-            step.cursor,
+        granted = await granting.take(
+            runtime, granting.grant_of(turn, step, self._key), self._key, now
         )
-        lease = await runtime.store.reserve(grant, now)
-        if lease is None:
+        if granted is None:
             turn.lost(step.candidate.key)
             return
+        lease, charge = granted
         circumstances.note_session(
             runtime, self._asking, self._session, now, lease.key, turn.state.routing
         )
         number = turn.begin(step, now, lease.id)
-        charge = runtime.limits.charge(self._key, request.estimate, now)
         self.step, self._attempted = step, None
         progress = Progress(perf_counter())
-        renewal = Renewal(runtime, lease, request.lease_ttl_s)
+        renewal = Renewal(runtime, lease, turn.state.request.lease_ttl_s)
         facts = AttemptFacts(Ending.CANCELLED)
         try:
             with self._interrupt:
@@ -175,16 +167,24 @@ class Turning:
         finally:
             renewal.stop()
             self._elsewhere_s += progress.upstream_s
-            used = await self._end(progress.complete(facts), progress, lease, number)
-            if charge is not None:
-                charge.settle(used)
+            used = lease.held_tokens
+            try:
+                used = await self._end(progress.complete(facts), progress, lease, number)
+            finally:
+                if charge is not None:
+                    charge.settle(used)
 
     async def _carry(self, step: Try, progress: Progress) -> Attempted:
         candidate = step.candidate
         protocol = protocol_of(candidate, self._asked)
+        try:
+            call = self._calls.make(candidate, protocol)
+        except NoSecret:  # it was taken away after the candidate was chosen
+            lost = AttemptFacts(Ending.NOT_CONNECTED, message="its secret is gone")
+            return Attempted(lost, protocol)
         job = Job(
             self._runtime.upstream,
-            self._calls.make(candidate, protocol),
+            call,
             self._asked,
             protocol,
             self._runtime.redact,
@@ -205,6 +205,9 @@ class Turning:
             now=now,
             replay_unanswered=turn.policy.turn.replay_unanswered,
         )
+        if self._asked.counts_only and outcome.failure is FailureClass.NOT_FOUND:
+            # Not every upstream counts; that says nothing of its messages.
+            outcome = replace(outcome, failure=FailureClass.CALLER)
         settled = _counted(self._asked, outcome, progress, lease)
         settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
         turn.tell(
