@@ -24,9 +24,9 @@ PRIVATE_UPSTREAMS = env.choice(
 )
 BOOTSTRAP_ADMIN = env.bootstrap_admin("ROUTERADMIN_BOOTSTRAP_ADMIN")
 BOOTSTRAP_KEY = env.bootstrap_key("ROUTERADMIN_BOOTSTRAP_KEY")
+SELECTORS = env.selectors("ROUTERADMIN_SELECTORS")
 METRICS_LISTEN = env.listening("ROUTERADMIN_METRICS_LISTEN")
 OPEN_METRICS = env.flag("ROUTERADMIN_OPEN_METRICS", False)
-SELECTORS = env.selectors("ROUTERADMIN_SELECTORS")
 REDIS_URL = env.url("REDIS_URL", ("redis", "rediss", "unix"))
 open_telemetry.wanted(os.environ)  # refused here, before anything is started
 DATABASE_URL = env.url("DATABASE_URL", ("postgres", "postgresql", "sqlite"))

@@ -127,8 +127,8 @@ def build() -> Runtime:
         store=MemoryStore(),
         sealer=Sealer(settings.ENCRYPTION_KEYS),
         upstream=UpstreamClient(upstream_policy()),
-        open_metrics=settings.OPEN_METRICS,
         selectors=selectors.usable(selectors.find(settings.SELECTORS)),
+        open_metrics=settings.OPEN_METRICS,
     )
 
 
