@@ -194,9 +194,9 @@ class Turning:
         protocol = protocol_of(candidate, self._asked)
         try:
             call = self._calls.make(candidate, protocol, span.headers())
-        except NoSecret as problem:  # it was taken away after the candidate was chosen
-            lost = AttemptFacts(Ending.NOT_CONNECTED, message=str(problem))
-            return Attempted(lost, protocol)
+        except NoSecret:  # it was taken away after the candidate was chosen
+            message = f"the secret of credential {candidate.credential.id!r} is gone"
+            return Attempted(AttemptFacts(Ending.NOT_CONNECTED, message=message), protocol)
         job = Job(
             self._runtime.upstream,
             call,
