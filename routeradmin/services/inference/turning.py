@@ -194,8 +194,8 @@ class Turning:
         protocol = protocol_of(candidate, self._asked)
         try:
             call = self._calls.make(candidate, protocol, span.headers())
-        except NoSecret:  # it was taken away after the candidate was chosen
-            lost = AttemptFacts(Ending.NOT_CONNECTED, message="its secret is gone")
+        except NoSecret as problem:  # it was taken away after the candidate was chosen
+            lost = AttemptFacts(Ending.NOT_CONNECTED, message=str(problem))
             return Attempted(lost, protocol)
         job = Job(
             self._runtime.upstream,
