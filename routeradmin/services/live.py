@@ -179,6 +179,7 @@ class Feed:
             frame["content"] = content
         if beats is not None:
             frame["beats"] = beats
+            frame["error_share"] = self.runtime.heartbeats.error_share
         return orjson.dumps(frame).decode()
 
     def _heard(self, changes: Sequence[Change]) -> None:

@@ -66,7 +66,7 @@ def test_another_programs_file_is_looked_at_and_applied_without_its_keys_on_the_
 ) -> None:
     answer = as_admin.post("/transfer", {"text": LITELLM, "mode": "merge"})
     page = answer.content.decode()
-    assert "Read as a file of litellm" in page
+    assert "Read as <b>a LiteLLM proxy configuration" in page
     assert "/litellm_settings/drop_params" in page
     assert "+ secret openai-key-001" in page
     assert SECRET[:11] not in page

@@ -14,22 +14,34 @@ MODES = (
     ("merge", "merge: add and change, remove nothing"),
     ("replace", "replace: remove what the file does not hold"),
 )
+FILE_HELP = "A catalog (TOML, JSON), or the YAML of LiteLLM, litellm-rs or switchAILocal."
+SOURCES = {
+    "catalog": "a routeradmin catalog",
+    "litellm": "a LiteLLM proxy configuration",
+    "litellm-rs": "a litellm-rs gateway configuration",
+    "switchailocal": "a switchAILocal configuration",
+}
+FORMAT_CHOICES = (
+    ("", "find out from the file"),
+    ("toml", "routeradmin catalog, TOML"),
+    ("json", "routeradmin catalog, JSON"),
+    ("litellm", "LiteLLM, YAML"),
+    ("litellm-rs", "litellm-rs, YAML"),
+    ("switchailocal", "switchAILocal, YAML"),
+)
 
 
 class ImportForm(forms.Form):
     """A file or its text, which the second step sends again; ``sealed`` where it holds keys."""
 
-    file = forms.FileField(
-        label="Catalog file",
-        required=False,
-        help_text=HELP,
-    )
+    file = forms.FileField(label="Catalog file", required=False, help_text=FILE_HELP)
     text = forms.CharField(
         label="Or its text",
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false"}),
     )
+    format = forms.ChoiceField(label="Format", choices=FORMAT_CHOICES, required=False)
     mode = forms.ChoiceField(label="Mode", choices=MODES, initial="merge")
     reason = forms.CharField(
         label="Reason for this change",

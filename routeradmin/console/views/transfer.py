@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from routeradmin.catalog import files
 from routeradmin.console import catalog, writes
 from routeradmin.console.access import may_configure, refused
-from routeradmin.console.forms.transfer import ImportForm
+from routeradmin.console.forms.transfer import SOURCES, ImportForm
 from routeradmin.console.htmx import see_other
 from routeradmin.services import changes, runtime
 
@@ -38,6 +38,7 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
         file = changes.import_file(
             given["bytes"],
             writes.actor(request),
+            format=given["format"] or "auto",
             mode=given["mode"],
             dry_run=not applying,
             if_match=int(revision) if applying and revision.isdigit() else "*",
@@ -50,7 +51,8 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
     done = file.imported
     if applying:
         return see_other(request, f"/revisions/{done.revision}" if done.changed else "/transfer")
-    return _page(request, _again(given), file=file, preview=done, diff=_text(done))
+    source = SOURCES.get(file.source, file.source)
+    return _page(request, _again(given), file=file, source=source, preview=done, diff=_text(done))
 
 
 def _text(done: changes.Imported) -> str:
@@ -72,6 +74,7 @@ def _again(given: dict[str, Any]) -> ImportForm:
     return ImportForm(
         initial={
             **held,
+            "format": given["format"],
             "mode": given["mode"],
             "reason": given["reason"],
             "revision": str(runtime.get().current.revision),
