@@ -152,6 +152,17 @@ def fernet_keys(name: str, path: Path) -> list[str]:
     return keys
 
 
+def selectors(name: str) -> dict[str, str]:
+    """``name=package.module:attribute`` separated by commas, by name."""
+    found = {}
+    for word in words(name):
+        label, _, path = word.partition("=")
+        if not re.fullmatch(r"[\w.-]+", label) or not re.fullmatch(r"[\w.]+:\w+", path):
+            raise BadVariable(name, "accepts name=package.module:attribute separated by commas")
+        found[label] = path
+    return found
+
+
 def bootstrap_admin(name: str) -> tuple[str, str] | None:
     value = text(name)
     if not value:

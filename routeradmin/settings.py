@@ -22,6 +22,7 @@ PRIVATE_UPSTREAMS = env.choice(
 )
 BOOTSTRAP_ADMIN = env.bootstrap_admin("ROUTERADMIN_BOOTSTRAP_ADMIN")
 BOOTSTRAP_KEY = env.bootstrap_key("ROUTERADMIN_BOOTSTRAP_KEY")
+SELECTORS = env.selectors("ROUTERADMIN_SELECTORS")
 REDIS_URL = env.url("REDIS_URL", ("redis", "rediss", "unix"))
 DATABASE_URL = env.url("DATABASE_URL", ("postgres", "postgresql", "sqlite"))
 

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from routeradmin.catalog.checks import aliases, billing, objects, policies, routes, warnings
+from routeradmin.catalog.checks import (
+    aliases,
+    billing,
+    intents,
+    objects,
+    policies,
+    routes,
+    warnings,
+)
 from routeradmin.catalog.checks.scope import Check, Scope, error
 from routeradmin.catalog.document import KINDS, Document, key_of
 from routeradmin.catalog.problems import Invalid, Problem, Severity
@@ -29,6 +37,7 @@ ERRORS: tuple[Check, ...] = (
     policies.rules,
     policies.intents,
     policies.defaults,
+    policies.intent_settings,
 )
 WARNINGS: tuple[Check, ...] = (
     warnings.fallback_cycles,
@@ -36,6 +45,9 @@ WARNINGS: tuple[Check, ...] = (
     warnings.unused_accounts,
     warnings.zero_weights,
     warnings.idle_rules,
+    intents.unknown_defaults,
+    intents.remote_judges,
+    intents.nowhere_local,
 )
 
 

@@ -19,6 +19,8 @@ from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import Receive, Scope, Send, parse, request_id
 from routeradmin.engine.state import LeaseFenced, LeaseNotFound, ReportState
 from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services.asking import Headers
+from routeradmin.services.circumstances import read_headers
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Release, Renew, Report, Select
 from routeradmin.services.runtime import Runtime
@@ -136,7 +138,9 @@ class DecisionSocket:
 
     async def _select(self, lease_id: str, body: bytes, key: Key) -> bytes:
         message = decision.permitted(parse(Select, body), key)
-        selected = await selecting.select(self._runtime, message, key, self._request_id)
+        selected = await selecting.select(
+            self._runtime, message, key, self._request_id, self._headers()
+        )
         self._leases[selected.lease.id] = key
         if len(self._leases) > self._many:
             await self._forget_closed()
@@ -170,7 +174,13 @@ class DecisionSocket:
         return orjson.dumps(answer)
 
     async def _explain(self, lease_id: str, body: bytes, key: Key) -> bytes:
-        return orjson.dumps(explaining.explain(self._runtime, parse(Select, body), key))
+        message = parse(Select, body)
+        answer = await explaining.explain(self._runtime, message, key, self._headers())
+        return orjson.dumps(answer)
+
+    def _headers(self) -> Headers:
+        """Those of the handshake that some rule reads."""
+        return read_headers(self._runtime.current.snapshot, self._scope["headers"])
 
 
 def envelope(frame: bytes) -> dict[str, Any]:

@@ -51,6 +51,13 @@ def resolve(
     return found._replace(requested=name)
 
 
+def is_auto(snapshot: Snapshot, name: str) -> bool:
+    """Whether the name is left to be decided: it is ``auto`` and no route has that name."""
+    if name in snapshot.names or normal(name) != AUTO:
+        return False
+    return _named(snapshot, AUTO) is None
+
+
 def _named(snapshot: Snapshot, name: str) -> Resolved | None:
     route_id = snapshot.names.get(name)
     if route_id is not None:

@@ -25,6 +25,7 @@ _TURN = (
     "duration_ms",
     "overhead_ms",
     "warnings",
+    "routing",
 )
 _ATTEMPT = (
     "turn",
@@ -77,7 +78,7 @@ def _insert(model: type[models.Model], fields: Sequence[str]) -> str:
 
 def _turn(record: TurnRecord) -> tuple[Any, ...]:
     started_at = datetime.fromisoformat(record["started_at"])
-    warnings = record.get("warnings")
+    warnings, routing = record.get("warnings"), record.get("routing")
     return (
         record["id"],
         record.get("request_id") or "",
@@ -90,6 +91,7 @@ def _turn(record: TurnRecord) -> tuple[Any, ...]:
         record.get("duration_ms"),
         record.get("overhead_ms"),
         orjson.dumps(list(warnings)).decode() if warnings else "[]",
+        orjson.dumps(routing).decode() if routing else None,
     )
 
 

@@ -13,6 +13,8 @@ from django.db import connection
 
 from routeradmin.access.models import ApiKey
 from routeradmin.catalog.models import Provider, Revision
+from routeradmin.services import changes
+from routeradmin.services.changes import Actor
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
 
@@ -195,3 +197,16 @@ def test_a_database_that_lacks_migrations_is_named_as_the_reason(words: tuple[st
         cursor.execute("DELETE FROM django_migrations WHERE app = 'journal'")
     with pytest.raises(CommandError, match="migrate"):
         run(*words)
+
+
+def test_load_intents_takes_the_shipped_ones_and_switches_them_on(runtime: Runtime) -> None:
+    changes.replace_document(make.document(make.catalog()), Actor("command"), mode="replace")
+    route = runtime.current.document.routes[0].id
+    printed = run("load_intents", f"coding={route}", f"fast={route}", "--enable")
+    assert "+ intents coding" in printed
+    assert runtime.current.snapshot.has_intents
+    assert {one.id for one in runtime.current.document.intents} == {"coding", "fast"}
+    with pytest.raises(CommandError, match="must look like"):
+        run("load_intents", "coding")
+    with pytest.raises(CommandError, match="no intent was loaded"):
+        run("load_intents", "coding=nowhere", "--overwrite")

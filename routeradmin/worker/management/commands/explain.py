@@ -62,7 +62,7 @@ class Command(BaseCommand):
         facts |= {"model": options["model"], "secret": options["secret"]}
         try:
             if options["draws"] is None and not options["assume"]:
-                found = explaining.explain(runtime, Select(**facts), OPERATOR)
+                found = async_to_sync(explaining.explain)(runtime, Select(**facts), OPERATOR)
             else:
                 draws = 1000 if options["draws"] is None else options["draws"]
                 overlay = dict(map(_assumed, options["assume"]))
