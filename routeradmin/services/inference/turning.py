@@ -179,9 +179,8 @@ class Turning:
         protocol = protocol_of(candidate, self._asked)
         try:
             call = self._calls.make(candidate, protocol)
-        except NoSecret:  # it was taken away after the candidate was chosen
-            lost = AttemptFacts(Ending.NOT_CONNECTED, message="its secret is gone")
-            return Attempted(lost, protocol)
+        except NoSecret as problem:
+            return Attempted(AttemptFacts(Ending.NOT_CONNECTED, message=str(problem)), protocol)
         job = Job(
             self._runtime.upstream,
             call,
