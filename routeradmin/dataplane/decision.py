@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
 from routeradmin.dataplane.auth import authorize
+from routeradmin.dataplane.client import staying
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import parse, read_body
 from routeradmin.services import explaining, reporting, selecting
@@ -27,7 +29,12 @@ async def select(exchange: Exchange) -> None:
     message = permitted(await body(exchange, Select), key)
     headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
     selected = await selecting.select(
-        exchange.runtime, message, key, exchange.request_id.decode(), headers
+        exchange.runtime,
+        message,
+        key,
+        exchange.request_id.decode(),
+        headers=headers,
+        waiting=partial(staying, exchange),
     )
     await exchange.reply(200, selected.as_json())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from typing import Any
 
@@ -32,10 +34,18 @@ from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 
 TOLD = ("intent", "affinity")  # of a turn's routing, beside what an explanation finds itself
+# Around a wait: ends it early, by raising, where nobody is there any more to take the lease.
+Waiting = Callable[[], AbstractContextManager[None]]
 
 
 async def select(
-    runtime: Runtime, message: Select, key: Key, request_id: str = "", headers: Headers = ()
+    runtime: Runtime,
+    message: Select,
+    key: Key,
+    request_id: str = "",
+    *,
+    headers: Headers = (),
+    waiting: Waiting = nullcontext,
 ) -> Selected:
     """The lease, and what its answer shows. ``headers`` are the caller's that some rule reads.
 
@@ -60,9 +70,8 @@ async def select(
             asking = Asking(request, resolved)
         routing = circumstances.routing_of(runtime, asking, now)
         turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
-    session = affinity.named(turn.state.request.session)
     step, lease, explanation = await take(
-        runtime, turn, key, request_id, session, explain=message.explain
+        runtime, turn, key, request_id, explain=message.explain, waiting=waiting
     )
     attempt = len(turn.state.attempts)
     return Selected(
@@ -143,9 +152,9 @@ async def take(
     turn: Turn,
     key: Key,
     request_id: str,
-    session: Session | None = None,
     *,
     explain: bool = False,
+    waiting: Waiting = nullcontext,
 ) -> tuple[Try, Lease, dict[str, Any] | None]:
     """Go on with the turn until a slot is taken. Waits only where the route says to.
 
@@ -153,6 +162,7 @@ async def take(
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
+    session = affinity.named(turn.state.request.session)
     while True:
         now = runtime.clock()
         limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
@@ -181,7 +191,8 @@ async def take(
             await turns.save(runtime, turn, now)
             raise TurnWaiting(step.until - now)
         else:
-            await wait(runtime, step, now)
+            with waiting():
+                await wait(runtime, step, now)
 
 
 def note(runtime: Runtime, turn: Turn, step: Try, session: Session | None, now: float) -> None:

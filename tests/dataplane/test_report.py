@@ -191,7 +191,8 @@ def test_an_attempt_must_be_reported_before_the_next(desk: Desk, clock: FakeCloc
     second = desk.took(turn=lease["turn"], lease_ttl_s=30)
     assert second["deployment"] != lease["deployment"]
     clock.advance(31)
-    assert desk.select(turn=lease["turn"]).status in (200, 409)
+    late = desk.select(turn=lease["turn"])
+    assert (late.status, late.code) == (409, "turn_waiting")
 
 
 def test_a_turn_keeps_its_facts_unless_the_next_select_states_others(desk: Desk) -> None:
