@@ -139,7 +139,7 @@ class DecisionSocket:
     async def _select(self, lease_id: str, body: bytes, key: Key) -> bytes:
         message = decision.permitted(parse(Select, body), key)
         selected = await selecting.select(
-            self._runtime, message, key, self._request_id, headers=self._headers()
+            self._runtime, message, key, self._request_id, self._headers()
         )
         self._leases[selected.lease.id] = key
         if len(self._leases) > self._many:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from random import Random
+from time import perf_counter
 from typing import Any
 
 from routeradmin.engine.explain import explain_route
@@ -33,9 +34,10 @@ from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, Tur
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 
-TOLD = ("intent", "affinity")  # of a turn's routing, beside what an explanation finds itself
 # Around a wait: ends it early, by raising, where nobody is there any more to take the lease.
 Waiting = Callable[[], AbstractContextManager[None]]
+
+TOLD = ("intent", "affinity")  # of a turn's routing, beside what an explanation finds itself
 
 
 async def select(
@@ -43,8 +45,8 @@ async def select(
     message: Select,
     key: Key,
     request_id: str = "",
-    *,
     headers: Headers = (),
+    *,
     waiting: Waiting = nullcontext,
 ) -> Selected:
     """The lease, and what its answer shows. ``headers`` are the caller's that some rule reads.
@@ -70,12 +72,21 @@ async def select(
             asking = Asking(request, resolved)
         routing = circumstances.routing_of(runtime, asking, now)
         turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
-    step, lease, explanation = await take(
-        runtime, turn, key, request_id, explain=message.explain, waiting=waiting
+    session = affinity.named(turn.state.request.session)
+    step, lease, explanation, waited_s = await take(
+        runtime, turn, key, request_id, session, explain=message.explain, waiting=waiting
     )
     attempt = len(turn.state.attempts)
     return Selected(
-        runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
+        runtime,
+        message,
+        lease,
+        step.candidate,
+        step.resolved,
+        turn.state.id,
+        attempt,
+        explanation,
+        waited_s,
     )
 
 
@@ -152,17 +163,19 @@ async def take(
     turn: Turn,
     key: Key,
     request_id: str,
+    session: Session | None = None,
     *,
     explain: bool = False,
     waiting: Waiting = nullcontext,
-) -> tuple[Try, Lease, dict[str, Any] | None]:
-    """Go on with the turn until a slot is taken. Waits only where the route says to.
+) -> tuple[Try, Lease, dict[str, Any] | None, float]:
+    """Go on with the turn until a slot is taken. Waits only where the route says to; the seconds
+    it did are the last member.
 
     ``explain`` adds the explanation of the choice, as everything stood before the slot was taken.
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
-    session = affinity.named(turn.state.request.session)
+    waited_s = 0.0
     while True:
         now = runtime.clock()
         limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
@@ -184,7 +197,7 @@ async def take(
             told = None if draws is None else explained(runtime, turn, step, draws, now)
             lease = await begun(runtime, turn, step, key, session, now)
             if lease is not None:
-                return step, lease, told
+                return step, lease, told, waited_s
         elif isinstance(step, Halt):
             await end(runtime, turn, step, now, request_id)
         elif step.kind == "round":
@@ -192,7 +205,7 @@ async def take(
             raise TurnWaiting(step.until - now)
         else:
             with waiting():
-                await wait(runtime, step, now)
+                waited_s += await wait(runtime, step, now)
 
 
 def note(runtime: Runtime, turn: Turn, step: Try, session: Session | None, now: float) -> None:
@@ -227,10 +240,14 @@ def keep(runtime: Runtime, granted: Granted, now: float) -> None:
         runtime.limits.keep(lease.id, charge, lease.expires_at, now)
 
 
-async def wait(runtime: Runtime, step: Wait, now: float) -> None:
-    """Sit out a wait for recovery; the caller's request stays open meanwhile."""
+async def wait(runtime: Runtime, step: Wait, now: float) -> float:
+    """Sit out a wait for recovery; the caller's request stays open meanwhile. How long it was."""
+    waiting = perf_counter()
     await runtime.sleep(max(0.0, step.until - now))
+    waited_s = perf_counter() - waiting
+    runtime.meters.queue.observe(waited_s)
     runtime.store.expire(runtime.clock())
+    return waited_s
 
 
 async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: str) -> None:
