@@ -195,8 +195,8 @@ class Turning:
         try:
             call = self._calls.make(candidate, protocol, span.headers())
         except NoSecret:  # it was taken away after the candidate was chosen
-            lost = AttemptFacts(Ending.NOT_CONNECTED, message="its secret is gone")
-            return Attempted(lost, protocol)
+            message = f"the secret of credential {candidate.credential.id!r} is gone"
+            return Attempted(AttemptFacts(Ending.NOT_CONNECTED, message=message), protocol)
         job = Job(
             self._runtime.upstream,
             call,
