@@ -258,7 +258,7 @@ document.addEventListener("DOMContentLoaded", () => {
     setTimeout(() => {
       const figures = [...document.querySelectorAll(".strip a.figure")].slice(1)
         .map((f) => [f.querySelector(".value")?.textContent.trim(), f.querySelector(".name")?.textContent])
-        .filter(([n, name]) => n !== "0" && name !== "active requests")
+        .filter(([n, name]) => n !== "0" && name !== "active")
         .map((pair) => pair.join(" "));
       document.getElementById("spoken").textContent = figures.join(", ") || "all candidates healthy";
     }, 500);

@@ -51,8 +51,14 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
     done = file.imported
     if applying:
         return see_other(request, f"/revisions/{done.revision}" if done.changed else "/transfer")
-    context = {"file": file, "source": SOURCES.get(file.source, file.source), "preview": done}
-    return _page(request, _again(given), diff=done.diff.as_text(), **context)
+    return _page(
+        request,
+        _again(given),
+        file=file,
+        source=SOURCES.get(file.source, file.source),
+        preview=done,
+        diff=done.diff.as_text(),
+    )
 
 
 def _again(given: dict[str, Any]) -> ImportForm:
