@@ -102,7 +102,7 @@ def changing(port: int) -> Iterator[None]:
 
 def call(port: int, method: str, path: str, body: str = "") -> None:
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
-    request = urllib.request.Request(  # noqa: S310
+    request = urllib.request.Request(
         f"http://127.0.0.1:{port}/api/v1/{path}", body.encode() or None, headers, method=method
     )
     with urllib.request.urlopen(request, timeout=10):  # noqa: S310
@@ -170,7 +170,7 @@ def consoles(port: int, cookie: str) -> Iterator[None]:
     """Fifty open sockets in a process of their own, each reading what it gets."""
     command = [sys.executable, "-m", "benchmarks.watchers", str(port), str(CONSOLES)]
     child = subprocess.Popen(command, env={"COOKIE": cookie}, stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None  # noqa: S101
+    assert child.stdout is not None
     try:
         if child.stdout.readline().strip() != "watching":
             raise RuntimeError("the consoles were not let in")
