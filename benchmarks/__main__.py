@@ -11,6 +11,7 @@ NAMES = (
     "gateway_http",
     "catalog",
     "intents",
+    "console",
 )
 
 
