@@ -13,7 +13,7 @@ P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 RIGHTS = {
-    "operator": "act on deployments and cooldowns",
+    "operator": "act on deployments and cooldowns, and try and judge intents",
     "admin": "change the catalog, API keys and users",
 }
 

@@ -61,6 +61,8 @@ class Noun:
     new_form: type[Draft] | None = None
     form_template: str = "console/catalog/form.html"
     detail_template: str = "console/catalog/detail.html"
+    list_links: str = ""  # a template with links to pages about all of them
+    filled: Sequence[str] = ()  # fields that a link to the form may fill in
     preview: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     has_bulk: bool = False  # rows can be ticked and acted on together
     more: Callable[[Entry, Index], Mapping[str, Any]] = field(default=lambda entry, index: {})

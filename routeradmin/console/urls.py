@@ -17,6 +17,7 @@ from routeradmin.console.views import (
     endpoints,
     events,
     explain,
+    intents,
     keys,
     live,
     models,
@@ -82,6 +83,7 @@ urlpatterns: list[URLPattern] = [
     path("edit/users/<path:name>", users.edit, name="users-edit"),
     path("delete/users/<path:name>", users.delete, name="users-delete"),
     credentials.SECRET_URL,
+    *intents.URLS,
 ]
 for noun in NOUNS:
     urlpatterns += catalog.urls(noun)

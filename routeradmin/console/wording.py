@@ -82,3 +82,12 @@ def fallback_words(fallback: Any) -> list[str]:
     lists = [(title, getattr(fallback, name)) for name, title in FALLBACK_TITLES]
     given = [f"{title}: {', '.join(routes)}." for title, routes in lists if routes]
     return given or ["No fallback routes."]
+
+
+def affinity_words(ttl_s: float) -> str:
+    if ttl_s <= 0:
+        return "Sessions are not kept together: every request is chosen for anew."
+    return (
+        f"A session stays with the candidate that served it last, for {seconds(ttl_s)}; "
+        "while that may not be used, it is served elsewhere."
+    )

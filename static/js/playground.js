@@ -82,7 +82,20 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 
+  function showRouting(routing) {
+    const said = routingWords(routing);
+    $("routing").replaceChildren(...said.flatMap(([title, lines]) => {
+      const term = document.createElement("dt");
+      const words = document.createElement("dd");
+      term.textContent = title;
+      words.textContent = lines.join("; ");
+      return [term, words];
+    }));
+    $("routing-card").hidden = !said.length;
+  }
+
   function showTurn(turn) {
+    showRouting(turn.routing);
     $("attempts").replaceChildren(...turn.attempts.map((one) => item(
       ["b", `${one.n}. ${one.deployment}`],
       ["span", one.credential, "muted"],
@@ -146,6 +159,7 @@ document.addEventListener("DOMContentLoaded", () => {
     $("answer").textContent = "";
     $("attempts").replaceChildren();
     $("turn-link").hidden = true;
+    $("routing-card").hidden = true;
     $("status").textContent = "sent";
     $("stop").hidden = false;
     try {

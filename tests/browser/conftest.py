@@ -83,6 +83,8 @@ def catalog() -> dict[str, Any]:
         ],
         aliases=[{"name": "gpt-4", "target": "chat"}],
         policies=[{"id": "calm"}],
+        rules=[{"id": "night", "route_id": "chat", "when": {"tags": ["batch"]}, "only": ["beta"]}],
+        intents=[{"id": "talk", "route_id": "chat", "description": SCRIPT}],
     )
 
 

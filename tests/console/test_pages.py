@@ -42,10 +42,15 @@ READ = [
         "transfer",
         "keys",
         "account",
+        "intents-feedback",
+        "intents-try",
     ),
     *(noun.slug for noun in NOUNS),
 ]
-CHANGING = [f"{noun.slug}-new" for noun in NOUNS] + ["keys-new", "users-new", "users", "defaults"]
+CHANGING = [f"{noun.slug}-new" for noun in NOUNS] + [
+    *("keys-new", "users-new", "users", "defaults"),
+    *("intents-settings", "intents-load"),
+]
 
 
 def addresses() -> dict[str, str]:

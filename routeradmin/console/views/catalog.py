@@ -89,7 +89,7 @@ def _page_of(one: changes.Dependent) -> str:
 def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
     form_class = noun.new_form or noun.form
     if request.method != "POST":
-        return _form_page(request, noun, form_class(initial=_cloned(request, noun)))
+        return _form_page(request, noun, form_class(initial=_initial(request, noun)))
     form = form_class(request.POST)
     if not form.is_valid():
         return _form_page(request, noun, form, status=REFUSED)
@@ -111,6 +111,12 @@ def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
     else:
         return see_other(request, noun.url(saved.id))
     return _form_page(request, noun, form, status=REFUSED)
+
+
+def _initial(request: HttpRequest, noun: Noun) -> dict[str, Any]:
+    """What a new object's form opens with: another object's settings, and what the link says."""
+    said = {name: request.GET[name] for name in noun.filled if name in request.GET}
+    return {**_cloned(request, noun), **said}
 
 
 def _cloned(request: HttpRequest, noun: Noun) -> dict[str, Any]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from routeradmin.catalog import rows
+from routeradmin.catalog.document import Defaults
 from routeradmin.console import catalog, writes
 from routeradmin.console.access import admin
 from routeradmin.console.drafts import Draft, Groups
@@ -43,14 +45,30 @@ class DefaultsDraft(Draft):
         return values
 
 
+class Part(NamedTuple):
+    """A form over some of the defaults: its page, its address and where a save leads, by name."""
+
+    form: type[Draft]
+    template: str
+    url_name: str
+    back: str
+
+
+DEFAULTS = Part(DefaultsDraft, "console/defaults.html", "defaults", "routes")
+
+
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest) -> HttpResponse:
+    return edit_part(request, DEFAULTS)
+
+
+def edit_part(request: HttpRequest, part: Part) -> HttpResponse:
+    """Show and save the fields of ``part``; those it does not hold stay as they are."""
     version = rows.version_of("defaults", "") or 0
     if request.method != "POST":
-        values = catalog.document().defaults.model_dump(mode="json")
-        return _page(request, DefaultsDraft.showing(values, version))
-    form = DefaultsDraft(request.POST, exists=True)
+        return _page(request, part, part.form.showing(_full(catalog.document().defaults), version))
+    form = part.form(request.POST, exists=True)
     if form.is_valid():
         given = form.cleaned_data
         base = writes.version(given["version"])
@@ -61,24 +79,30 @@ def edit(request: HttpRequest) -> HttpResponse:
         except changes.Invalid as problems:
             writes.show_problems(form, problems)
         except changes.Stale as stale:
-            again, differences = form.rebased(stale.current, stale.version)
-            return _page(request, again, 409, conflict=True, differences=differences)
+            current = _full(Defaults.model_validate(stale.current))
+            again, differences = form.rebased(current, stale.version)
+            return _page(request, part, again, 409, conflict=True, differences=differences)
         else:
-            return see_other(request, "/routes")
-    return _page(request, form)
+            return see_other(request, reverse(part.back))
+    return _page(request, part, form)
+
+
+def _full(table: Defaults) -> dict[str, Any]:
+    """With the fields that nobody stated: a form shows what counts."""
+    return table.model_dump(mode="json")
 
 
 def _page(
-    request: HttpRequest, form: DefaultsDraft, status: int | None = None, **more: Any
+    request: HttpRequest, part: Part, form: Draft, status: int | None = None, **more: Any
 ) -> HttpResponse:
-    noun = {"one": "defaults", "slug": "routes", "title": "Routes"}
-    context = {"form": form, "uid": "defaults", "noun": noun, "action": "/defaults"}
-    part = wants_fragment(request)
-    template = "console/catalog/_form.html" if part else "console/defaults.html"
-    answer = render(
-        request,
-        template,
-        {**context, "back": "/routes", **more},
-        status=status or (422 if form.errors else 200),
-    )
+    context = {
+        "form": form,
+        "uid": part.url_name.replace("-", " "),
+        "noun": {"one": "defaults", "slug": part.back},
+        "action": reverse(part.url_name),
+        "back": reverse(part.back),
+        **more,
+    }
+    template = "console/catalog/_form.html" if wants_fragment(request) else part.template
+    answer = render(request, template, context, status=status or (422 if form.errors else 200))
     return varied(answer)

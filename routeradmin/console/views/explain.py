@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import catalog, curl
+from routeradmin.console import catalog, curl, routing
 from routeradmin.console.forms.explain import ExplainForm
 from routeradmin.engine.errors import EngineError
 from routeradmin.services import explaining, runtime
@@ -52,12 +52,16 @@ def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
     async def on_the_loop() -> dict[str, Any]:
         if draws or down:
             message = Simulate(**body, overlay=down, draws=max(draws, 1))
-            return await explaining.simulate(current, message, person)
+            found = await explaining.simulate(current, message, person)
+            if not down:  # nothing is assumed: the explanation can tell of the session as well
+                found["explanation"] = await explaining.explain(current, Select(**body), person)
+            return found
         return {"explanation": await explaining.explain(current, Select(**body), person)}
 
     simulated = async_to_sync(on_the_loop)()
     return {
         "explanation": simulated["explanation"],
+        "routing": routing.told(simulated["explanation"]),
         "shares": _shares(simulated.get("shares", {})) if draws else [],
         "refused": simulated.get("refused", 0) if draws else 0,
         "draws": draws,

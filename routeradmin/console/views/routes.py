@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from routeradmin.console import traffic
+from routeradmin.console import traffic, wording
 from routeradmin.console.catalog import Index
 from routeradmin.console.forms.routes import STRATEGIES, RouteDraft
 from routeradmin.console.nouns import (
@@ -21,6 +21,7 @@ from routeradmin.console.nouns import (
     tags_of,
 )
 from routeradmin.console.standing import rows_of
+from routeradmin.console.views.rules import when_of
 from routeradmin.services import previewing
 
 MEANINGS = {name: text.partition(": ")[2] for name, text in STRATEGIES if name}
@@ -66,12 +67,32 @@ def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
     ]
     policy = index.policies.get(entry.policy_id or index.document.defaults.policy_id or "")
     return {
+        **_rules(entry, index),
+        "affinity": wording.affinity_words(entry.affinity_ttl_s),
         "tiers": tiers,
         "strategy": strategy_of(entry, index),
         "strategy_meaning": MEANINGS.get(strategy_of(entry, index), "a registered callable"),
         "policy_id": policy.id if policy else "",
         "fallbacks": _fallbacks(policy, index) if policy else [],
         "aliases": [alias.name for alias in index.document.aliases if alias.target == entry.alias],
+    }
+
+
+def _rules(entry: Entry, index: Index) -> dict[str, Any]:
+    """Its rules as they are asked, and the position that a further one would have."""
+    mine = [rule for rule in index.document.rules if rule.route_id == entry.id]
+    mine.sort(key=lambda rule: (rule.position, rule.id))
+    return {
+        "rules": [
+            {
+                "id": rule.id,
+                "position": rule.position,
+                "when": when_of(rule, index),
+                "only": rule.only,
+            }
+            for rule in mine
+        ],
+        "next_position": mine[-1].position + 1 if mine else 0,
     }
 
 

@@ -16,7 +16,7 @@ def _id(entry: Entry, index: Index) -> Cell:
     return link("rules", entry.id)
 
 
-def _when(entry: Entry, index: Index) -> str:
+def when_of(entry: Entry, index: Index) -> str:
     stated = entry.when.model_dump(exclude_defaults=True)
     return "; ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in stated.items())
 
@@ -47,11 +47,12 @@ RULES = Noun(
     meaning="A rule narrows a route to some of its deployments for requests that fit it, by tag, "
     "key, header, hour or size.",
     form=RuleDraft,
+    filled=("route_id", "position"),
     columns=(
         Column("Rule", _id, "id"),
         Column("Route", _route, "route"),
         Column("Position", lambda entry, index: entry.position, "position", number=True),
-        Column("Where", _when),
+        Column("Where", when_of),
         Column("Only", _only),
     ),
     choices=(ROUTE_CHOICE,),
@@ -63,6 +64,7 @@ INTENTS = Noun(
     title="Intents",
     meaning="An intent is something that “auto” may mean, and the route that serves it.",
     form=IntentDraft,
+    list_links="console/intents/_links.html",
     columns=(
         Column("Intent", named("intents"), "id"),
         Column("Route", _route, "route"),

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import curl, logs
+from routeradmin.console import curl, logs, routing
 from routeradmin.engine.state import FailureClass
 from routeradmin.journal.models import Attempt, Turn
 
@@ -50,7 +50,12 @@ def one(request: HttpRequest, uid: str) -> HttpResponse:
     if turn is None:
         raise Http404(f"There is no recorded turn {uid!r}; old ones are deleted.")
     attempts = list(turn.attempts.all())
-    context = {"turn": turn, "bars": _bars(attempts), "curl": curl.get("turns", uid)}
+    context = {
+        "turn": turn,
+        "bars": _bars(attempts),
+        "routing": routing.told(turn.routing),
+        "curl": curl.get("turns", uid),
+    }
     return render(request, "console/turns/detail.html", context)
 
 
