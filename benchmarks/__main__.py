@@ -10,6 +10,7 @@ NAMES = (
     "select_http",
     "gateway_http",
     "catalog",
+    "intents",
     "console",
 )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import dj_database_url
 
-from routeradmin import env
+from routeradmin import env, logs
+from routeradmin.adapters import open_telemetry
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.directory("ROUTERADMIN_DATA_DIR", BASE_DIR / "var")
@@ -15,14 +17,18 @@ DATA_DIR = env.directory("ROUTERADMIN_DATA_DIR", BASE_DIR / "var")
 SECRET_KEY = env.generated("ROUTERADMIN_SECRET_KEY", DATA_DIR / "secret.key", "token")
 ENCRYPTION_KEYS = env.fernet_keys("ROUTERADMIN_ENCRYPTION_KEYS", DATA_DIR / "encryption.keys")
 DEBUG = False
-ALLOWED_HOSTS = env.words("ROUTERADMIN_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+ALLOWED_HOSTS = env.hosts("ROUTERADMIN_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 TRUSTED_PROXIES = env.networks("ROUTERADMIN_TRUSTED_PROXIES")
 PRIVATE_UPSTREAMS = env.choice(
     "ROUTERADMIN_ALLOW_PRIVATE_UPSTREAMS", "loopback", ("none", "loopback", "private")
 )
 BOOTSTRAP_ADMIN = env.bootstrap_admin("ROUTERADMIN_BOOTSTRAP_ADMIN")
 BOOTSTRAP_KEY = env.bootstrap_key("ROUTERADMIN_BOOTSTRAP_KEY")
+SELECTORS = env.selectors("ROUTERADMIN_SELECTORS")
+METRICS_LISTEN = env.listening("ROUTERADMIN_METRICS_LISTEN")
+OPEN_METRICS = env.flag("ROUTERADMIN_OPEN_METRICS", False)
 REDIS_URL = env.url("REDIS_URL", ("redis", "rediss", "unix"))
+open_telemetry.wanted(os.environ)  # refused here, before anything is started
 DATABASE_URL = env.url("DATABASE_URL", ("postgres", "postgresql", "sqlite"))
 
 INSTALLED_APPS = [
@@ -39,6 +45,7 @@ INSTALLED_APPS = [
     "routeradmin.access",
     "routeradmin.catalog",
     "routeradmin.journal",
+    "routeradmin.alerting",
     "routeradmin.console",
     "routeradmin.worker",
 ]
@@ -154,11 +161,7 @@ if TRUSTED_PROXIES:
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024  # the largest catalog file
 
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"django.request": {"level": "ERROR"}},
-}
+LOGGING = logs.config(
+    env.choice("ROUTERADMIN_LOG_FORMAT", "text", ("text", "json")),
+    env.choice("ROUTERADMIN_LOG_TURNS", "failed", ("failed", "all", "none")),
+)

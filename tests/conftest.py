@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 
 from routeradmin.access.models import Role, User
@@ -16,6 +17,11 @@ from routeradmin.services import publishing
 from routeradmin.services import runtime as runtimes
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
+from tests import needs
+
+# Examples may take as long as they need: a busy machine is no failure.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
 
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 FERNET_KEY = "c2l4dGVlbi1ieXRlcyEhc2l4dGVlbi1ieXRlcyEhMDA="
@@ -32,6 +38,15 @@ class FakeClock:
 
     def advance(self, seconds: float) -> None:
         self.now += seconds
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers():
+        missing = needs.NEEDS[marker.name]() if marker.name in needs.NEEDS else None
+        if missing and needs.REQUIRED:
+            pytest.fail(f"{marker.name}: {missing}")
+        if missing:
+            pytest.skip(missing)
 
 
 @pytest.fixture

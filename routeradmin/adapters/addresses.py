@@ -58,20 +58,17 @@ def check_url(url: str, policy: Policy) -> str:
     return str(parsed)
 
 
-def check_proxy(url: str, policy: Policy) -> str:
-    """A proxy's URL in normal form, without a trailing slash; user-info may stay in it.
+def check_target(url: str, policy: Policy) -> str:
+    """A whole URL that something is posted to, its host in normal form; path and query stay.
 
     Raises UrlRefused like `check_url`.
     """
-    scheme, separator, rest = url.partition("://")
-    user, at, place = rest.rpartition("@")
-    if any(char in "/\\?#" or char <= " " for char in user):
-        raise UrlRefused("user-info", "a proxy's user-info holds characters it cannot hold")
-    parsed = parse_base_url(f"{scheme}{separator}{place}")
-    if parsed.path != "/":
-        raise UrlRefused("path", "a proxy URL has no path, as in http://proxy.example:3128")
+    base, mark, query = url.partition("?")
+    if "#" in query or any(not " " < char <= "~" for char in query):
+        raise UrlRefused("query", "the query holds a character that has to be percent-encoded")
+    parsed = parse_base_url(base)
     check_host(parsed.host, policy)
-    return str(parsed).replace("://", f"://{user}{at}", 1).removesuffix("/")
+    return (str(parsed) if base.endswith("/") else str(parsed).removesuffix("/")) + mark + query
 
 
 def check_host(host: str, policy: Policy) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.core.exceptions import DisallowedHost, RequestDataTooBig, SuspiciousOperation
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -18,6 +18,7 @@ from routeradmin.api.problems import Problem, pointer
 from routeradmin.services.changes import AlreadyExists, InUse, Invalid, NotFound, Stale
 
 log = logging.getLogger(__name__)
+UNREACHABLE = (OperationalError, InterfaceError)
 MOST_LISTED = 1000  # places told of a body that is wrong everywhere
 
 
@@ -46,16 +47,24 @@ def on_validation(request: HttpRequest, fault: ValidationError) -> HttpResponse:
 def place(loc: Sequence[str | int], message: str, kind: str) -> tuple[str, str]:
     """ninja's location as a pointer into the body, or ``?name`` and the like outside of it."""
     source, *path = loc
-    detail = message[:1].lower() + message[1:]
+    detail = IN_JSON.get(kind) or message[:1].lower() + message[1:]
     if source == "body":
         if kind == "missing" and len(path) <= 1:
             return "", "the body is missing; send a JSON object"
-        return pointer(path[1:]), "is not a field of this object" if kind == EXTRA else detail
+        return pointer(path[1:]), detail
     name = str(path[0]) if path else source
     return (f"?{name}" if source == "query" else str(name)), detail
 
 
-EXTRA = "extra_forbidden"
+# pydantic's kinds whose own words are Python's.
+IN_JSON = {
+    "extra_forbidden": "is not a field of this object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "dict_type": "must be an object",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+}
 
 
 def on_http_error(request: HttpRequest, fault: HttpError) -> HttpResponse:
@@ -71,7 +80,15 @@ def on_too_big(request: HttpRequest, fault: Exception) -> HttpResponse:
     return too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0).response()
 
 
-def on_suspicious(request: HttpRequest, fault: SuspiciousOperation) -> HttpResponse:
+def on_suspicious(request: HttpRequest, fault: Exception) -> HttpResponse:
+    """Django's own refusals, some of which come before the operation is looked for."""
+    if isinstance(fault, DisallowedHost):
+        return Problem(
+            400,
+            "unknown_host",
+            "This server does not answer to the host that the request names; "
+            "ROUTERADMIN_ALLOWED_HOSTS lists those it does.",
+        ).response()
     return Problem(400, "bad_request", "The request makes no sense as HTTP.").response()
 
 
@@ -119,6 +136,10 @@ def sentence(fault: Exception) -> str:
 
 
 def on_database(request: HttpRequest, fault: Exception) -> HttpResponse:
+    """A database that cannot be reached or read. What is said of one statement is a bug of ours:
+    those kinds are subclasses, while a damaged file is told by the general kind itself."""
+    if not isinstance(fault, UNREACHABLE) and type(fault) is not DatabaseError:
+        return on_fault(request, fault)
     log.error("%s %s: the database fails", request.method, request.path, exc_info=fault)
     return Problem(
         503,
@@ -159,7 +180,7 @@ HANDLERS: dict[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
     RequestDataTooBig: on_too_big,
     SuspiciousOperation: on_suspicious,
     Http404: on_missing,
-    OperationalError: on_database,
+    DatabaseError: on_database,
     InterfaceError: on_database,
     Exception: on_fault,
 }

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
 from routeradmin.dataplane.auth import authorize
+from routeradmin.dataplane.client import staying
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import parse, read_body
 from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services.circumstances import read_headers
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Message, Release, Renew, Report, Select, Simulate
+from routeradmin.services.metering import SELECT
 
 if TYPE_CHECKING:
     from routeradmin.dataplane.app import Exchange
@@ -22,10 +27,22 @@ M = TypeVar("M", bound=Message)
 
 async def select(exchange: Exchange) -> None:
     """A lease on the deployment to use now."""
+    started = perf_counter()
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = permitted(await body(exchange, Select), key)
-    selected = await selecting.select(exchange.runtime, message, key, exchange.request_id.decode())
-    await exchange.reply(200, selected.as_json())
+    headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
+    selected = await selecting.select(
+        exchange.runtime,
+        message,
+        key,
+        exchange.request_id.decode(),
+        headers,
+        waiting=partial(staying, exchange),
+    )
+    answer = selected.as_json()
+    took_s = perf_counter() - started - selected.waited_s
+    exchange.runtime.meters.overhead[SELECT].observe(took_s)
+    await exchange.reply(200, answer)
 
 
 async def report(exchange: Exchange) -> None:
@@ -33,7 +50,12 @@ async def report(exchange: Exchange) -> None:
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = await body(exchange, Report)
     answer = await reporting.report(
-        exchange.runtime, exchange.argument, message, key, exchange.request_id.decode()
+        exchange.runtime,
+        exchange.argument,
+        message,
+        key,
+        exchange.request_id.decode(),
+        exchange.scope["headers"],
     )
     await exchange.reply(200, orjson.dumps(answer))
 
@@ -56,7 +78,8 @@ async def explain(exchange: Exchange) -> None:
     """Every candidate with every reason; reserves nothing."""
     key = authorize(exchange.runtime, exchange.scope, "select", "read")
     message = await body(exchange, Select)
-    answer = explaining.explain(exchange.runtime, message, key)
+    headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
+    answer = await explaining.explain(exchange.runtime, message, key, headers)
     await exchange.reply(200, orjson.dumps(answer))
 
 
@@ -64,7 +87,8 @@ async def simulate(exchange: Exchange) -> None:
     """Shares over many draws on assumed states; reserves nothing."""
     key = authorize(exchange.runtime, exchange.scope, "select", "read")
     message = await body(exchange, Simulate)
-    answer = await explaining.simulate(exchange.runtime, message, key)
+    headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
+    answer = await explaining.simulate(exchange.runtime, message, key, headers)
     await exchange.reply(200, orjson.dumps(answer))
 
 

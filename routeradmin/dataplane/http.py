@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from itertools import count
 from typing import Any, TypeVar
 
-import orjson
 from pydantic import BaseModel, ValidationError
 
 from routeradmin.dataplane.errors import ApiError, invalid_request
@@ -90,18 +89,17 @@ async def answer(
     status: int,
     body: bytes,
     headers: Iterable[Header] = (),
+    content_type: Header = JSON,
 ) -> None:
     await send(
         {
             "type": "http.response.start",
             "status": status,
-            "headers": [JSON, (b"content-length", str(len(body)).encode()), *headers],
+            "headers": [
+                content_type,
+                (b"content-length", str(len(body)).encode()),
+                *headers,
+            ],
         }
     )
     await send({"type": "http.response.body", "body": body})
-
-
-async def answer_json(
-    send: Send, status: int, content: Any, headers: Iterable[Header] = ()
-) -> None:
-    await answer(send, status, orjson.dumps(content), headers)

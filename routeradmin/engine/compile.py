@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from routeradmin.engine.errors import InvalidCatalog
+from routeradmin.engine.intents import Matrix
 from routeradmin.engine.objects import AdminState, Deployment, Rule, Target, WhenExhausted
 from routeradmin.engine.policy import DEFAULT_POLICY, Policy
 from routeradmin.engine.snapshot import Candidate, Defaults, Route, Snapshot, Tier
 from routeradmin.engine.state import CandidateKey
-from routeradmin.engine.strategies import CUSTOM_PREFIX, Selector
+from routeradmin.engine.strategies import BY_NAME, CUSTOM_PREFIX, Selector, simple_shuffle
 
 MAX_HOPS = 16
 DERIVED_ROUTES = 1024  # from patterns and provider:model names, kept per snapshot
@@ -56,6 +57,7 @@ def compile_snapshot(
     bindings: Mapping[tuple[str, str], str] | None = None,
     missing_secrets: Iterable[str] = (),
     selectors: Mapping[str, Selector] | None = None,
+    matrix: Matrix | None = None,
 ) -> Snapshot:
     """Compile a checked catalog. Raises InvalidCatalog where a route names what is not there.
 
@@ -74,6 +76,8 @@ def compile_snapshot(
         missing_secrets=frozenset(missing_secrets),
         selectors=dict(selectors or {}),
         direct=_direct(by_id.values()),
+        matrix=matrix or Matrix(),
+        has_intents=matrix is not None and matrix.is_on,
     )
     built = [build_route(base, spec) for spec in routes]
     exact = {normal(r.alias): r.id for r in built if "*" not in r.alias}
@@ -81,13 +85,16 @@ def compile_snapshot(
         ((normal(r.alias), r.id) for r in built if "*" in r.alias),
         key=lambda pattern: (-len(pattern[0]), pattern),
     )
-    names, forwards = _flatten(exact, patterns, aliases or {})
+    names, forwards = _flatten(exact, aliases or {})
     return replace(
         base,
         routes={route.id: route for route in built},
         names=names,
         patterns=tuple(patterns),
         forwards=forwards,
+        rule_headers=frozenset(
+            name for route in built for rule in route.rules for name, _ in rule.headers
+        ),
     )
 
 
@@ -147,6 +154,7 @@ def build_route(base: Snapshot, spec: RouteSpec, matched: str | None = None) -> 
         tags=spec.tags,
         rules=tuple(sorted(spec.rules, key=lambda rule: (rule.position, rule.id))),
         selector=base.selectors.get(strategy.removeprefix(CUSTOM_PREFIX)),
+        stand_in=BY_NAME.get(base.defaults.strategy, simple_shuffle),
     )
 
 
@@ -196,7 +204,7 @@ def _direct(deployments: Iterable[Deployment]) -> dict[str, tuple[Deployment, ..
 
 
 def _flatten(
-    exact: Mapping[str, str], patterns: Sequence[tuple[str, str]], aliases: Mapping[str, str]
+    exact: Mapping[str, str], aliases: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Follow every alias to its route; to the last name where only a pattern answers to that."""
     targets = {normal(name): normal(target) for name, target in aliases.items()}

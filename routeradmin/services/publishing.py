@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from routeradmin.catalog.document import Document
 from routeradmin.catalog.models import Revision
 from routeradmin.engine.condition import effective_state
 from routeradmin.engine.snapshot import Snapshot
+from routeradmin.journal.models import Event
 from routeradmin.services import keeping, secrets
 from routeradmin.services.secrets import Opened
 
@@ -32,6 +33,7 @@ log = logging.getLogger(__name__)
 def load(runtime: Runtime) -> None:
     """At the start of a process: keys, catalog, and the state that survived. Idempotent."""
     runtime.keys.load()
+    runtime.alerts.targets.load(runtime.sealer)
     with runtime.publishing:
         _serve_stored(runtime)
         keeping.restore(runtime.store, runtime.clock())
@@ -40,11 +42,21 @@ def load(runtime: Runtime) -> None:
 def catch_up(runtime: Runtime) -> bool:
     """Serve what another process published since; False when there is nothing newer."""
     runtime.keys.catch_up()
+    runtime.alerts.targets.catch_up(runtime.sealer)
     with runtime.publishing:
         if latest_number() <= runtime.current.revision:
             return False
         _serve_stored(runtime)
+    _note_lag(runtime)
     return True
+
+
+def _note_lag(runtime: Runtime) -> None:
+    number = runtime.current.revision
+    published = Revision.objects.filter(number=number).values_list("created_at", flat=True).first()
+    if published is not None:
+        lag_s = runtime.clock() - published.timestamp()
+        runtime.meters.push_lag.observe(max(0.0, lag_s))
 
 
 def outside_secrets_changed(runtime: Runtime) -> bool:
@@ -58,11 +70,20 @@ def refresh_secrets(runtime: Runtime) -> None:
     with runtime.publishing:
         current = runtime.current
         with writing():
-            opened = secrets.open_all(
-                current.document, runtime.sealer, runtime.references, moment(runtime)
-            )
+            now = moment(runtime)
+            opened = secrets.open_all(current.document, runtime.sealer, runtime.references, now)
+            _tell_replaced(runtime.secrets.versions, opened, now)
         snapshot = compiled(runtime, current.document, current.revision, opened)
         put_in_force(runtime, snapshot, current.document, opened)
+
+
+def _tell_replaced(known: Mapping[str, int], opened: Opened, now: datetime) -> None:
+    """An event per credential whose outside secret is another than before."""
+    Event.objects.bulk_create(
+        Event(kind="secret-replaced", at=now, credential=credential, set_by="reference")
+        for credential, version in opened.versions.items()
+        if known.get(credential, version) != version
+    )
 
 
 @contextmanager

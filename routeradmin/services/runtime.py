@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
 import secrets as chance
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,6 +18,8 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connection, connections
 
+from routeradmin import logs
+from routeradmin.adapters import open_telemetry
 from routeradmin.adapters.addresses import Policy as AddressPolicy
 from routeradmin.adapters.clock import SteadyClock
 from routeradmin.adapters.references import References
@@ -25,16 +28,20 @@ from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.adapters.upstream import UpstreamClient
 from routeradmin.engine.state import StateStore
 from routeradmin.engine.strategies import Selector
-from routeradmin.services import journal_writing
+from routeradmin.services import journal_writing, selectors
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
+from routeradmin.services.alerts.alerts import Alerts
 from routeradmin.services.current import Current
 from routeradmin.services.heartbeats import Heartbeats
+from routeradmin.services.intent.deciding import Intents
 from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
+from routeradmin.services.metering import Meters
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
+from routeradmin.services.tracing import OFF, Tracer
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +54,9 @@ def _one_thread() -> ThreadPoolExecutor:
 class Runtime:
     """``clock`` reads epoch seconds and never steps. ``degraded`` holds one word per thing that
     is amiss (``database``, ``store``); ``accepting`` is readiness; ``is_demo``: this process plays
-    simulated providers. ``kept`` is the durable state as it was last written; ``writer`` the
-    thread that writes. ``selectors`` are the registered custom strategies by name."""
+    simulated providers. ``open_metrics``: scrapers need no key. ``kept`` is the durable state as
+    it was last written; ``writer`` the thread that writes. ``selectors`` are the registered
+    custom strategies by name."""
 
     clock: Callable[[], float]
     rng: random.Random
@@ -62,12 +70,17 @@ class Runtime:
     journal: Journal = field(default_factory=Journal)
     limits: KeyLimits = field(default_factory=KeyLimits)
     affinity: Affinity = field(default_factory=Affinity)
+    intents: Intents = field(default_factory=Intents)
     heartbeats: Heartbeats = field(default_factory=Heartbeats)
     selectors: dict[str, Selector] = field(default_factory=dict)
     jobs: dict[str, JobStanding] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
     accepting: bool = False
     is_demo: bool = False
+    open_metrics: bool = False
+    tracer: Tracer = OFF
+    alerts: Alerts = field(default_factory=Alerts)
+    meters: Meters = field(default_factory=Meters)
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
     process_id: str = field(default_factory=lambda: chance.token_hex(4))
@@ -76,10 +89,16 @@ class Runtime:
 
     def __post_init__(self) -> None:
         self.store.listen(self.journal.heard)
+        self.store.listen(self.meters.heard)
 
     def redact(self, text: str) -> str:
         """Text that came from outside, without any secret held here."""
         return self.secrets.redactor.text(text)
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process does what only one may do."""
+        return True
 
     def processes(self) -> list[dict[str, Any]]:
         """Every process that serves, with the revision it is at."""
@@ -108,6 +127,8 @@ def build() -> Runtime:
         store=MemoryStore(),
         sealer=Sealer(settings.ENCRYPTION_KEYS),
         upstream=UpstreamClient(upstream_policy()),
+        selectors=selectors.usable(selectors.find(settings.SELECTORS)),
+        open_metrics=settings.OPEN_METRICS,
     )
 
 
@@ -133,6 +154,8 @@ async def start() -> Runtime:
 
     runtime = get()
     if not runtime.accepting:
+        logs.clean_with(lambda: runtime.secrets.redactor)
+        runtime.tracer = open_telemetry.from_environment(os.environ) or runtime.tracer
         await sync_to_async(bootstrap.from_environment)()
         await sync_to_async(publishing.load)(runtime)
         runtime.accepting = True
@@ -146,6 +169,7 @@ async def stop() -> None:
     if runtime is None:
         return
     runtime.accepting = False
+    await runtime.alerts.close()
     try:
         await journal_writing.flush(runtime)
     except DatabaseError as problem:
@@ -153,6 +177,7 @@ async def stop() -> None:
     runtime.writer.submit(_close_database).result()
     runtime.writer.shutdown()
     await runtime.upstream.close()
+    await asyncio.to_thread(runtime.tracer.close)
 
 
 def _close_database() -> None:

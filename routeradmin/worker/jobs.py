@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+
 from routeradmin.services import heartbeats, journal_writing, retention, upkeep
 from routeradmin.services.probing import Prober
 from routeradmin.services.runtime import Runtime
 from routeradmin.worker.loop import Job
+from routeradmin.worker.scrapers import Scrapers
 
 
 async def expire_leases(runtime: Runtime) -> None:
     """Give back what is over even when nobody asks, so that the console shows it."""
     runtime.store.expire(runtime.clock())
+
+
+async def look_for_alerts(runtime: Runtime) -> None:
+    await runtime.alerts.look(runtime)
+
+
+async def send_alerts(runtime: Runtime) -> None:
+    """Begin what is due; receivers that are slow hold up nothing here."""
+    await runtime.alerts.send(runtime)
 
 
 def jobs() -> tuple[Job, ...]:
@@ -23,9 +35,21 @@ def jobs() -> tuple[Job, ...]:
         Job("write journal", 0.1, journal_writing.flush, longest_pause_s=2.0),
         Job("take heartbeats", heartbeats.TICK_S, heartbeats.take),
         Job("probe", 0.5, prober.tick, close=prober.stop),
+        Job("look for alerts", 2.0, look_for_alerts),
+        Job("send alerts", 0.5, send_alerts),
+        *answering_scrapers(),
         # Commands write to the database of a running server: their keys and imports count too.
         Job("catch up", 1.0, upkeep.catch_up, longest_pause_s=5.0),
         Job("note key use", 15.0, upkeep.note_key_use),
         Job("look at outside secrets", 5.0, upkeep.refresh_secrets),
         Job("delete old records", 600.0, retention.retain, limit_s=300.0),
     )
+
+
+def answering_scrapers() -> tuple[Job, ...]:
+    """A port of its own for metrics, where the settings ask for one; tried again while none is
+    free."""
+    if settings.METRICS_LISTEN is None:
+        return ()
+    scrapers = Scrapers(*settings.METRICS_LISTEN)
+    return (Job("answer scrapers", 5.0, scrapers.tick, close=scrapers.stop),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
 from django.test import Client
 
 from routeradmin.access.models import User
@@ -115,6 +115,24 @@ def test_every_place_that_is_wrong_is_named(
     refused = problem(stocked.post(f"/{noun}", body), 422, "invalid_request")
     assert sorted({place["pointer"] for place in refused["errors"]}) == sorted(places)
     assert stocked.get("/catalog").content == before
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "needs"),
+    [
+        ("tags", "x", "must be a list"),
+        ("capabilities", [], "must be an object"),
+        ("probe", 5, "must be an object"),
+    ],
+)
+def test_what_a_field_needs_is_said_in_words_of_json(
+    stocked: Api, field: str, value: Any, needs: str
+) -> None:
+    body = {field: value}
+    changed = stocked.call("PATCH", "/deployments/acme-large", body, if_match="*")
+    for answer in (changed, stocked.post("/deployments", body)):
+        refused = problem(answer, 422, "invalid_request")
+        assert {"pointer": f"/{field}", "detail": needs} in refused["errors"]
 
 
 def test_values_are_not_echoed(stocked: Api) -> None:
@@ -239,23 +257,42 @@ def test_a_form_with_parts_is_refused(stocked: Api, admin: User, with_session: b
     problem(answer, 400, "invalid_json")
 
 
+@pytest.mark.parametrize("path", ["/state", "/providers", "/nothing"])
+def test_a_host_that_is_not_ours_is_refused_in_the_same_shape(
+    stocked: Api, settings: Any, path: str
+) -> None:
+    settings.ALLOWED_HOSTS = ["router.example"]
+    problem(stocked.get(path, host="evil.example"), 400, "unknown_host")
+
+
 def test_head_is_a_get_without_its_body(stocked: Api) -> None:
     answer = stocked.call("HEAD", "/providers/acme")
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer.headers["ETag"] == stocked.get("/providers/acme").headers["ETag"]
 
 
+@pytest.mark.parametrize("kind", [OperationalError, InterfaceError, DatabaseError])
 def test_a_database_that_is_gone_is_told_as_such(
-    stocked: Api, monkeypatch: pytest.MonkeyPatch
+    stocked: Api, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     def gone(*arguments: Any, **keywords: Any) -> None:
-        raise OperationalError("could not connect to server at secret-host")
+        raise kind("could not connect to server at secret-host")
 
     monkeypatch.setattr(changes, "create", gone)
     answer = stocked.post("/providers", make.provider("x"))
     problem(answer, 503, "database_unavailable")
     assert answer.headers["Retry-After"] == "5"
     assert b"secret-host" not in answer.content
+
+
+def test_a_statement_that_the_database_refuses_is_a_fault_of_our_own(
+    stocked: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*arguments: Any, **keywords: Any) -> None:
+        raise IntegrityError("NOT NULL constraint failed")
+
+    monkeypatch.setattr(changes, "create", refused)
+    problem(stocked.post("/providers", make.provider("x")), 500, "internal_error")
 
 
 def test_a_reason_that_is_no_line_of_text_is_refused(stocked: Api) -> None:

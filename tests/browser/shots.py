@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.conftest import ARGUMENTS, CHROMIUM, KEY, PASSWORD, ROOT, Site, served
+from tests.browser.serving import ARGUMENTS, CHROMIUM, KEY, PASSWORD, ROOT, Site, served
 
 SCREENSHOTS = ROOT / "docs" / "screenshots"
 FOREIGN = ROOT / "fixtures" / "foreign" / "litellm.yaml"

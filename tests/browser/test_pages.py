@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Complaints, Site
+from tests.browser.conftest import Complaints
+from tests.browser.serving import Site
 
 pytestmark = pytest.mark.browser
 

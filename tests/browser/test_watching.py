@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import KEY, PASSWORD, Complaints, Site, served
+from tests.browser.conftest import Complaints
+from tests.browser.serving import KEY, PASSWORD, Site, served
 from tests.browser.test_live import live, row
 
 pytestmark = pytest.mark.browser

@@ -51,21 +51,29 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
     done = file.imported
     if applying:
         return see_other(request, f"/revisions/{done.revision}" if done.changed else "/transfer")
-    return _page(
-        request,
-        _again(given),
-        file=file,
-        source=SOURCES.get(file.source, file.source),
-        preview=done,
-        diff=done.diff.as_text(),
-    )
+    source = SOURCES.get(file.source, file.source)
+    return _page(request, _again(given), file=file, source=source, preview=done, diff=_text(done))
+
+
+def _text(done: changes.Imported) -> str:
+    """The difference to read, with the secrets that come along."""
+    signs = {"added": "+", "replaced": "~"}
+    secrets = [f"{signs[what]} secret {name}" for name, what in done.secrets.items()]
+    return "\n".join(filter(None, [done.diff.as_text(), *secrets]))
 
 
 def _again(given: dict[str, Any]) -> ImportForm:
-    """The same form with the file's text in it, so that the next step needs no file."""
+    """The same form with the file in it, so that the next step needs none: as text, but for
+    another program's, which may hold keys and goes to the page sealed."""
+    data = given["bytes"]
+    held = (
+        {"sealed": changes.sealed_file(data)}
+        if files.is_foreign(data)
+        else {"text": data.decode("utf-8", "replace")}
+    )
     return ImportForm(
         initial={
-            "text": given["bytes"].decode("utf-8", "replace"),
+            **held,
             "format": given["format"],
             "mode": given["mode"],
             "reason": given["reason"],

@@ -6,7 +6,7 @@ Each call answers after its change is in force in this process; a refused one ha
 from __future__ import annotations
 
 from routeradmin.catalog.problems import Invalid, Problem
-from routeradmin.services.changes.commit import Actor, Commit
+from routeradmin.services.changes.commit import Actor, Commit, standing_warnings
 from routeradmin.services.changes.documents import (
     Imported,
     replace_document,
@@ -21,7 +21,12 @@ from routeradmin.services.changes.errors import (
     Refused,
     Stale,
 )
-from routeradmin.services.changes.importing import FileImport, import_file
+from routeradmin.services.changes.importing import (
+    FileImport,
+    import_file,
+    opened_file,
+    sealed_file,
+)
 from routeradmin.services.changes.keys import (
     create_key,
     delete_key,
@@ -35,6 +40,12 @@ from routeradmin.services.changes.references import dependents
 from routeradmin.services.changes.states import disable, drain, enable, set_admin_state
 from routeradmin.services.changes.stored_secrets import replace_secret, rotate_sealing
 from routeradmin.services.changes.users import create_user, delete_user, update_user, user_values
+from routeradmin.services.changes.webhooks import (
+    create_webhook,
+    delete_webhook,
+    update_webhook,
+    webhook_values,
+)
 
 __all__ = [
     "ANY",
@@ -56,26 +67,33 @@ __all__ = [
     "create",
     "create_key",
     "create_user",
+    "create_webhook",
     "delete",
     "delete_key",
     "delete_user",
+    "delete_webhook",
     "dependents",
     "disable",
     "drain",
     "enable",
     "import_file",
     "key_values",
+    "opened_file",
     "replace_document",
     "replace_secret",
     "revision_document",
     "revoke_key",
     "rollback",
     "rotate_sealing",
+    "sealed_file",
     "set_admin_state",
+    "standing_warnings",
     "update",
     "update_defaults",
     "update_key",
     "update_user",
+    "update_webhook",
     "user_values",
     "values_of",
+    "webhook_values",
 ]
