@@ -51,6 +51,8 @@ PAGES = (
     "/keys",
     "/new/keys",
     "/users",
+    "/alerts",
+    "/new/alerts",
     "/new/users",
     "/account",
 )
