@@ -52,6 +52,7 @@ PAGES = (
     "/new/keys",
     "/users",
     "/alerts",
+    "/try/intents",
     "/new/alerts",
     "/new/users",
     "/account",
