@@ -207,3 +207,22 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 });
+
+// A file may be dropped anywhere on the form that takes it.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const place of document.querySelectorAll("form:has([data-drop])")) {
+    const mark = (is) => place.classList.toggle("dropping", is);
+    place.addEventListener("dragover", (event) => {
+      if (![...event.dataTransfer.types].includes("Files")) return;
+      event.preventDefault();
+      mark(true);
+    });
+    place.addEventListener("dragleave", () => mark(false));
+    place.addEventListener("drop", (event) => {
+      mark(false);
+      if (!event.dataTransfer.files.length) return;
+      event.preventDefault();
+      place.querySelector("[data-drop] input").files = event.dataTransfer.files;
+    });
+  }
+});
