@@ -16,6 +16,7 @@ from routeradmin.services import publishing
 from routeradmin.services import runtime as runtimes
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
+from tests.redis_at_hand import redis_prefix as redis_prefix
 
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 FERNET_KEY = "c2l4dGVlbi1ieXRlcyEhc2l4dGVlbi1ieXRlcyEhMDA="

@@ -19,6 +19,7 @@ from routeradmin.engine.state import (
     FailureClass,
     Grant,
     Lease,
+    Ring,
     StateStore,
     StateView,
 )
@@ -33,7 +34,7 @@ class Pick(NamedTuple):
     """The choice. ``cursor`` is the round-robin cursor to advance at the grant, if any.
 
     ``least_bad``: nothing was eligible, this one recovers first. ``note``: what an operator
-    should know about how it was chosen.
+    should know about how it was chosen. ``ring``: whose turns the cursor counts.
     """
 
     candidate: Candidate
@@ -41,6 +42,7 @@ class Pick(NamedTuple):
     tier: int
     least_bad: bool = False
     note: str = ""
+    ring: Ring | None = None
 
 
 class Selected(NamedTuple):
@@ -151,8 +153,10 @@ def _turn_by_turn(field: Field, tier: Tier) -> Pick | None:
     place = strategies.nth_free(field, taken)
     if place is None:
         return None
-    alone = len(field.states) - len(taken) == 1
-    return Pick(field.table.candidates[place], None if alone else tier.cursor, tier.index)
+    candidate = field.table.candidates[place]
+    if len(field.states) - len(taken) == 1:
+        return Pick(candidate, None, tier.index)
+    return Pick(candidate, tier.cursor, tier.index, False, "", Ring(field.table, taken))
 
 
 def _by_selector(field: Field, route: Route, tier: Tier, request: SelectRequest) -> Pick | None:
@@ -255,8 +259,9 @@ async def select(
             route.policy.id,
             turn_id,
             found.cursor,
+            found.ring,
         )
         lease = await store.reserve(grant, now)
         if lease is not None:
-            return Selected(found, lease)
+            return Selected(found._replace(candidate=grant.granted(lease)), lease)
         skip = {*skip, found.candidate.key}

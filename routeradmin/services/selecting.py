@@ -75,10 +75,12 @@ async def first(
         route.policy.id,
         None,
         found.cursor,
+        found.ring,
     )
     lease = await runtime.store.reserve(grant, now)
     if lease is None:
         return None
+    candidate = grant.granted(lease)
     opening = Opening(
         lease.id, request.model, route.id, request, candidate.key, found.tier, lease.id, now
     )
@@ -99,6 +101,8 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
             if lease is None:
                 turn.lost(step.candidate.key)
                 continue
+            if step.ring is not None:
+                step = step.on(step.ring.named(lease.key))
             turn.begin(step, now, lease.id)
             await turns.save(runtime, turn, now)
             return step, lease
@@ -122,6 +126,7 @@ async def reserve(runtime: Runtime, turn: Turn, step: Try, key: Key, now: float)
         turn.policy.id,
         turn.state.id,
         step.cursor,
+        step.ring,
     )
     return await runtime.store.reserve(grant, now)
 

@@ -134,11 +134,13 @@ class Turning:
             turn.policy.id,
             turn.state.id,
             step.cursor,
+            step.ring,
         )
         lease = await runtime.store.reserve(grant, now)
         if lease is None:
             turn.lost(step.candidate.key)
             return
+        step = step.on(grant.granted(lease))
         number = turn.begin(step, now, lease.id)
         charge = runtime.limits.charge(self._key, request.estimate, now)
         self.step, self._attempted = step, None
