@@ -189,7 +189,7 @@ class SharedLeases(MemoryStore):
         with self._lock:
             self._closed_here(lease_id, phase, now)
             self._count(answer, now)
-        return answer[0] == "open"
+        return bool(answer[0] == "open")
 
     async def settle(
         self,
@@ -238,6 +238,8 @@ class SharedLeases(MemoryStore):
 
     def _judge_lease(self, lease: Lease, outcome: Outcome, policy: Policy, now: float) -> Verdict:
         state, record = self._local.get(lease.key), self._book.known(lease.id)
+        if state is None and record is None and self._local.names(lease.key):
+            state = self._local.at(lease.key)
         # The key left the catalog, or its secret was rotated: nobody's health is at stake.
         if (
             state is None

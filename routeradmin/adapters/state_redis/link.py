@@ -238,7 +238,8 @@ class Link:
     async def _come_up(self, quick_answers: int) -> None:
         assert self._loop is not None  # noqa: S101
         await self._disconnect()
-        self._connection = await self.client.connection_pool.get_connection()
+        pool = self.client.connection_pool
+        self._connection = await pool.get_connection()  # type: ignore[no-untyped-call]
         for _ in range(quick_answers):
             async with asyncio.timeout(LIMIT_S if quick_answers > 1 else CONNECT_LIMIT_S):
                 await self._run([])

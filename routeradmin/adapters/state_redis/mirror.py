@@ -101,8 +101,7 @@ class Mirror:
             state = self._local.at(key)
         if state is None or (version <= state.version and not force):
             return
-        if record:
-            wire.put_record(state, record)
+        wire.put_record(state, record or wire.record_text(CandidateState(key)))
         state.version = version
         self._local.review(state, now)
         self.taken()

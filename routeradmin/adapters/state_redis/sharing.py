@@ -35,6 +35,7 @@ class SharedHealth(SharedLeases):
         self, key: CandidateKey, judge: Judge, now: float, fence: str = ""
     ) -> tuple[Change, ...]:
         """Judge until Redis keeps it; the changes, told."""
+        answer: Answer | None = None
         while True:
             with self._lock:
                 verdict = self.mirror.weigh(key, judge, now)
@@ -42,10 +43,12 @@ class SharedHealth(SharedLeases):
             try:
                 answer = await self.link.call(_commit_step(key, verdict, fence))
             except Unreachable:
+                answer = None
                 break
             if not self._refused(key, answer, now):
                 break
-        if self.link.is_up and answer[0] == "deposed":
+        if answer is not None and answer[0] == "deposed":
+            self._learn(key_text(key), answer[1], answer[2], now)
             return ()
         self._tell(verdict.changes)
         return verdict.changes

@@ -6,7 +6,7 @@ local P = KEYS[1]
 local LEASES, CHANGED, CURSORS = P .. ':leases', P .. ':changed', P .. ':cursors'
 local SEQ, EPOCH, PUSH, LEADER = P .. ':seq', P .. ':epoch', P .. ':push', P .. ':leader'
 local FENCE, PROCESSES, TURNS = P .. ':fence', P .. ':processes', P .. ':turn:'
-local KEPT_S, REMEMBERED_S, MOST_DUE, MOST_TOLD = 86400, 3600, 200, 2000
+local KEPT_S, REMEMBERED_S, MOST_DUE, MOST_TOLD = 604800, 3600, 200, 2000
 local call = redis.call
 
 local function at(key) return P .. ':candidate:' .. key end
@@ -229,8 +229,10 @@ end
 
 -- Health alone: people, probes, ends of cooldowns. ``fence``: only while that leader leads.
 function step.commit(key, expected, record, d, fence)
-  if fence ~= '' and call('GET', LEADER) ~= fence then return {'deposed'} end
   local c = at(key)
+  if fence ~= '' and call('GET', LEADER) ~= fence then
+    return {'deposed', counts(c), told(c)}
+  end
   life(c)
   if not judge(c, key, expected, record, d) then
     return {'conflict', counts(c), told(c)}

@@ -129,7 +129,8 @@ class RedisStore(SharedHealth):
     # catalog, restarts
 
     def bind(self, snapshot: Snapshot) -> None:
-        before = {state.key for state in self._local}
+        """What this catalog took out is forgotten; what no catalog here ever had, ``prune`` does."""
+        before = {state.key for state in self._local} if self._bound else set()
         super().bind(snapshot)
         for key in before - {state.key for state in self._local}:
             self.link.post(("forget", key_text(key)))

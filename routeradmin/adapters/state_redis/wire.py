@@ -94,8 +94,9 @@ class Counts:
 
     @classmethod
     def of(cls, sent: Sequence[Any]) -> Counts:
-        *whole, ema, version = sent
-        return cls(*whole, None if ema is False else float(ema), version)
+        active, number, rpm, tpm, won, lost, successes, failures, ema, version = sent
+        mean = None if ema is False else float(ema)
+        return cls(active, number, rpm, tpm, won, lost, successes, failures, mean, version)
 
 
 def record_text(state: CandidateState) -> str:
