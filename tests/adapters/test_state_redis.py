@@ -21,7 +21,8 @@ class TestRedisStore(StateStoreSuite):
         stores: list[RedisStore] = []
 
         def made(snapshot: Snapshot) -> RedisStore:
-            store = RedisStore(redis_prefix.url, f"{redis_prefix.name}-{len(stores)}", lambda: NOW)
+            name = f"{redis_prefix.name}-{len(stores)}"
+            store = RedisStore(redis_prefix.url, name, lambda: NOW, limit_s=5.0)
             stores.append(store)
             run(store.open(follow=False))
             assert store.is_shared

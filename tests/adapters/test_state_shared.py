@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from routeradmin.engine.resolve import resolve
 from routeradmin.engine.select import Selected, select
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateState, Change, Grant, Lease, LeaseFenced, ReportState
-from tests.adapters.state_store_suite import A, BROKEN, LIMITED, OK, Run, kept_turn
+from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, Run, kept_turn
 from tests.engine.world import ASK, NOW, catalog, deployment, route
 from tests.redis_at_hand import Prefix
 
@@ -35,7 +35,7 @@ class Pair:
         self.stores: list[RedisStore] = []
 
     def start(self, snapshot: Snapshot) -> RedisStore:
-        store = RedisStore(self.prefix.url, self.prefix.name, lambda: self.now)
+        store = RedisStore(self.prefix.url, self.prefix.name, lambda: self.now, limit_s=5.0)
         self.stores.append(store)
         self.run(store.open(follow=False))
         store.bind(snapshot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -44,8 +44,10 @@ class Apart:
         if len(self._answers) < MOST_KEPT:
             self._answers.setdefault(lease_id, answer)
 
-    def charges(self, states: Iterable[CandidateState], current: int) -> dict[CandidateKey, Charge]:
-        """What was charged here and is not in Redis, in the window of now."""
+    def charges(
+        self, states: Iterable[CandidateState], current: int
+    ) -> dict[CandidateKey, tuple[int, ...]]:
+        """In the window of now: what was charged before, at least, and what came here since."""
         found = {}
         for state in states:
             if not self.began or state.window != current:
@@ -53,18 +55,22 @@ class Apart:
             of_window, rpm, tpm = self._charged.get(state.key, (current, 0, 0))
             if of_window != current:
                 rpm = tpm = 0
-            if state.rpm_used != rpm or state.tpm_used != tpm:
-                found[state.key] = (current, max(0, state.rpm_used - rpm), state.tpm_used - tpm)
+            if state.rpm_used or state.tpm_used:
+                more = max(0, state.rpm_used - rpm), state.tpm_used - tpm
+                found[state.key] = (current, rpm, tpm, *more)
         return found
 
-    def steps(
-        self, now: float, turn_text: Callable[[str], str | None]
-    ) -> Iterator[tuple[Any, ...]]:
-        for lease_id, (phase, used) in self._ends.items():
-            yield ("close", repr(now), lease_id, "", phase.value, used, -1, "", wire.NOTHING)
-        for lease_id, answer in self._answers.items():
-            yield ("answer", lease_id, orjson.dumps(answer).decode())
-        for turn_id in self.turns:
-            text = turn_text(turn_id)
-            if text is not None:
-                yield ("save_turn", turn_id, text)
+    def take_ends(self, now: float) -> list[tuple[Any, ...]]:
+        """Steps that tell of ends and first answers; they are not kept any longer."""
+        ends, self._ends = self._ends, {}
+        answers, self._answers = self._answers, {}
+        return [
+            *(
+                ("close", repr(now), lease_id, "", phase.value, used, -1, "", wire.NOTHING)
+                for lease_id, (phase, used) in ends.items()
+            ),
+            *(
+                ("answer", lease_id, orjson.dumps(answer).decode())
+                for lease_id, answer in answers.items()
+            ),
+        ]

@@ -10,7 +10,7 @@ import orjson
 from routeradmin.adapters.state_memory import CURSORS_KEPT, MemoryStore
 from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.apart import Apart
-from routeradmin.adapters.state_redis.link import Answer, Link, Unreachable
+from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Link, Unreachable
 from routeradmin.adapters.state_redis.mirror import NO_VERDICT, Mirror, Verdict, in_order
 from routeradmin.adapters.state_redis.wire import Counts
 from routeradmin.engine import accounting, health
@@ -35,11 +35,16 @@ class SharedLeases(MemoryStore):
     """Grants, renewals and ends, each one step in Redis; alone, those of the memory store."""
 
     def __init__(
-        self, url: str, prefix: str, clock: Callable[[], float], epoch: str | None = None
+        self,
+        url: str,
+        prefix: str,
+        clock: Callable[[], float],
+        epoch: str | None = None,
+        limit_s: float = LIMIT_S,
     ) -> None:
         super().__init__(epoch)
         self.clock = clock
-        self.link = Link(url, prefix, self._join, self._part)
+        self.link = Link(url, prefix, self._join, self._part, limit_s)
         self.mirror = Mirror(self._local, self._lock)
         self.apart = Apart()
 

@@ -1,6 +1,6 @@
 """The connection to Redis: steps of one loop tick share a script call, and none waits for long.
 
-A step that was not answered within ``LIMIT_S`` of being asked, or a broken connection, takes the
+A step that was not answered within ``limit_s`` of being asked, or a broken connection, takes the
 link down: what waits is told so at once, and callers go on without. The link then tries again by
 itself and comes up once Redis has answered quickly a few times in a row.
 """
@@ -58,6 +58,7 @@ class Link:
         prefix: str,
         on_up: Callable[[], Awaitable[None]],
         on_down: Callable[[], None],
+        limit_s: float = LIMIT_S,
     ) -> None:
         self.prefix = "{" + prefix + "}"  # braces: one slot, wherever keys are spread over slots
         self.client: Redis = Redis.from_url(
@@ -67,6 +68,7 @@ class Link:
             decode_responses=False,
         )
         self.is_up = False
+        self._limit_s = limit_s
         self._on_up = on_up
         self._on_down = on_down
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -93,13 +95,9 @@ class Link:
     async def close(self) -> None:
         """Send what was posted, then end."""
         if self.is_up and self._pump is not None:
-            with suppress(asyncio.CancelledError):
-                await self._pump
-        for task in (self._keeper, self._pump):
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            await asyncio.wait({self._pump}, timeout=self._limit_s)
+        await end(self._keeper)
+        await end(self._pump)
         self.is_up = False
         await self._disconnect()
         await self.client.aclose()
@@ -165,7 +163,7 @@ class Link:
         loop = asyncio.get_running_loop()
         while self._queue and self.is_up:
             flying = self._flying = self._take()
-            watch = loop.call_at(flying[0][2] + LIMIT_S, self._look, flying)
+            watch = loop.call_at(flying[0][2] + self._limit_s, self._look, flying)
             try:
                 answers = await self._run([step for step, _, _ in flying])
             except (RedisError, OSError, Unreachable) as problem:
@@ -196,7 +194,7 @@ class Link:
 
     def _give_up(self, flying: list[tuple[Step, Then, float]]) -> None:
         if self._flying is flying:
-            self._go_down(f"no answer within {LIMIT_S * 1000:.0f} ms")
+            self._go_down(f"no answer within {self._limit_s * 1000:.0f} ms")
 
     def fall(self, why: str) -> None:
         """Go on alone and join anew."""
@@ -221,9 +219,7 @@ class Link:
         while True:
             await self._broken.wait()
             if self._pump is not None:
-                self._pump.cancel()
-                with suppress(asyncio.CancelledError):
-                    await self._pump
+                await end(self._pump)
             await self._disconnect()
             await asyncio.sleep(RETRY_EVERY_S)
             try:
@@ -241,7 +237,7 @@ class Link:
         pool = self.client.connection_pool
         self._connection = await pool.get_connection()  # type: ignore[no-untyped-call]
         for _ in range(quick_answers):
-            async with asyncio.timeout(LIMIT_S if quick_answers > 1 else CONNECT_LIMIT_S):
+            async with asyncio.timeout(self._limit_s if quick_answers > 1 else CONNECT_LIMIT_S):
                 await self._run([])
         await self._on_up()
         self._kick()
@@ -271,8 +267,15 @@ class Link:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(RedisError, OSError):
-                await connection.disconnect(nowait=True)
+                await connection.disconnect()
             await self.client.connection_pool.release(connection)
+
+
+async def end(task: asyncio.Task[None] | None) -> None:
+    """Cancel, for as often as it takes: libraries swallow a cancellation now and then."""
+    while task is not None and not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=0.2)
 
 
 def _ignore(answer: Answer | None) -> None:

@@ -8,13 +8,15 @@ from typing import Any
 
 from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.leasing import SharedLeases
-from routeradmin.adapters.state_redis.link import Answer, Unreachable
+from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Unreachable
 from routeradmin.adapters.state_redis.mirror import Judge, Verdict
 from routeradmin.adapters.state_redis.wire import Counts, key_text
 from routeradmin.engine import durable, health
 from routeradmin.engine.leases import Record
 from routeradmin.engine.state import CandidateKey, CandidateState, Change
 from routeradmin.engine.windows import roll, window
+
+FEW = 100  # steps that may stand before a request's own
 
 
 class SharedHealth(SharedLeases):
@@ -24,9 +26,14 @@ class SharedHealth(SharedLeases):
     """
 
     def __init__(
-        self, url: str, prefix: str, clock: Callable[[], float], epoch: str | None = None
+        self,
+        url: str,
+        prefix: str,
+        clock: Callable[[], float],
+        epoch: str | None = None,
+        limit_s: float = LIMIT_S,
     ) -> None:
-        super().__init__(url, prefix, clock, epoch)
+        super().__init__(url, prefix, clock, epoch, limit_s)
         self.on_reach: Callable[[bool], None] = lambda reached: None
         self.since = "0"
         self.shared_epoch = ""
@@ -103,8 +110,16 @@ class SharedHealth(SharedLeases):
     # coming and going
 
     async def _join(self) -> None:
-        """Learn everything, put what happened apart beside it, and share from here on."""
+        """Learn everything, put what happened apart beside it, and share from here on.
+
+        The bulk is told while requests still go on alone, so that none waits behind it.
+        """
+        was = self.shared_epoch
         entries = await self._everything()
+        told: set[str] = set()
+        await self._tell_turns(everything=was not in ("", self.shared_epoch))
+        while len(steps := self._leases_to_tell(told)) > FEW:
+            await self.link.ask(*steps)
         now = self.clock()
         with self._lock:
             charges = self.apart.charges(self._local, window(now))
@@ -113,18 +128,45 @@ class SharedHealth(SharedLeases):
             for key, (counts, _) in met.items():
                 self.mirror.count(key, counts, now)
             self.link.rise()
-            for state in list(self._local):
-                self._reconcile(state, met.get(state.key), now)
+            for step in (*steps, *self._leases_to_tell(told)):
+                self.link.post(step)
             for key, charge in charges.items():
                 self.link.post(("charge", key_text(key), *charge))
-            for record in self._book.open_records():
-                self.link.post(_adopt_step(record))
-            for step in self.apart.steps(now, self._turn_text):
-                self.link.post(step)
+            for state in list(self._local):
+                self._reconcile(state, met.get(state.key), now)
+            for turn_id in self.apart.turns:
+                self._send_turn(turn_id)
             self.apart.clear()
             self._seq += 1
         self.link.post(("poll", repr(now), self.since, ""), self.heard)
         self.on_reach(True)
+
+    def _leases_to_tell(self, told: set[str]) -> list[tuple[Any, ...]]:
+        """Open leases that were not told yet (telling twice does no harm), then ends."""
+        now = self.clock()
+        fresh = [one for one in self._book.open_records() if one.lease.id not in told]
+        told.update(one.lease.id for one in fresh)
+        return [*map(_adopt_step, fresh), *self.apart.take_ends(now)]
+
+    async def _tell_turns(self, *, everything: bool) -> None:
+        """``everything``: Redis lost what it had, so all that is remembered here."""
+        turn_ids = list(self._turns) if everything else list(self.apart.turns)
+        for start in range(0, len(turn_ids), FEW):
+            some = turn_ids[start : start + FEW]
+            texts = [(one, self._turn_text(one)) for one in some]
+            await self.link.ask(*(("offer_turn", one, text) for one, text in texts if text))
+            self.apart.turns.difference_update(some)
+
+    def _send_turn(self, turn_id: str) -> None:
+        text = self._turn_text(turn_id)
+        if text is None:
+            return
+
+        def then(answer: Answer | None) -> None:
+            if answer is None:
+                self.apart.turns.add(turn_id)
+
+        self.link.post(("save_turn", turn_id, text), then)
 
     async def _everything(self) -> list[Any]:
         entries: list[Any] = []

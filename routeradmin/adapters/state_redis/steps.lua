@@ -216,13 +216,14 @@ function step.adopt(id, ends, key, secret, facts, window, tokens)
   return {'adopted'}
 end
 
-function step.charge(key, window, rpm, tpm)
+-- ``rpm`` and ``tpm`` had been charged before, whether Redis remembers or not; the rest is new.
+function step.charge(key, window, rpm, tpm, more_rpm, more_tpm)
   local c = at(key)
   local f = counts(c)
   if f[2] > window then return {'past'} end
   roll(c, f, window)
-  call('HINCRBY', c, 'rpm', rpm)
-  if call('HINCRBY', c, 'tpm', tpm) < 0 then call('HSET', c, 'tpm', 0) end
+  call('HSET', c, 'rpm', math.max(f[3], rpm) + more_rpm,
+    'tpm', math.max(0, math.max(f[4], tpm) + more_tpm))
   touch(c, key)
   return {'charged'}
 end
@@ -284,6 +285,15 @@ end
 function step.save_turn(id, text)
   call('SET', TURNS .. id, text, 'EX', REMEMBERED_S)
   return {}
+end
+
+-- A turn from memory: another process may know a later state of it.
+function step.offer_turn(id, text)
+  local kept = call('GET', TURNS .. id)
+  if kept and number(string.match(kept, '^%[([%d.]+)')) >= number(string.match(text, '^%[([%d.]+)')) then
+    return {'known'}
+  end
+  return step.save_turn(id, text)
 end
 
 function step.load_turn(id)

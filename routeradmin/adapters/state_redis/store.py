@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from routeradmin.adapters.state_memory import CURSORS_KEPT, TURN_KEPT_S
 from routeradmin.adapters.state_redis import wire
-from routeradmin.adapters.state_redis.link import Unreachable
+from routeradmin.adapters.state_redis.link import LIMIT_S, Unreachable, end
 from routeradmin.adapters.state_redis.sharing import SharedHealth
 from routeradmin.adapters.state_redis.wire import key_text
 from routeradmin.engine import durable, health
@@ -41,9 +41,14 @@ class RedisStore(SharedHealth):
     counts only while it is in force. ``on_told`` gets what other processes ``tell``."""
 
     def __init__(
-        self, url: str, prefix: str, clock: Callable[[], float], epoch: str | None = None
+        self,
+        url: str,
+        prefix: str,
+        clock: Callable[[], float],
+        epoch: str | None = None,
+        limit_s: float = LIMIT_S,
     ) -> None:
-        super().__init__(url, prefix, clock, epoch)
+        super().__init__(url, prefix, clock, epoch, limit_s)
         self.fence = ""
         self.on_told: list[Told] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -57,9 +62,7 @@ class RedisStore(SharedHealth):
 
     async def close(self) -> None:
         for task in self._tasks:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            await end(task)
         await self.link.close()
 
     async def _poll(self) -> None:
@@ -129,7 +132,7 @@ class RedisStore(SharedHealth):
     # catalog, restarts
 
     def bind(self, snapshot: Snapshot) -> None:
-        """What this catalog took out is forgotten; what no catalog here ever had, ``prune`` does."""
+        """What this catalog took out is forgotten; ``prune`` sees to what it never had."""
         before = {state.key for state in self._local} if self._bound else set()
         super().bind(snapshot)
         for key in before - {state.key for state in self._local}:
@@ -178,7 +181,7 @@ class RedisStore(SharedHealth):
         """Sent with the next steps, before any that is asked later."""
         await super().save_turn(turn, now)
         if self.link.is_up:
-            self.link.post(("save_turn", turn.id, wire.turn_text(turn, now)))
+            self._send_turn(turn.id)
         else:
             self.apart.turns.add(turn.id)
 
