@@ -5,7 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("select_inprocess", "select_http")
+NAMES = (
+    "select_inprocess",
+    "select_http",
+    "gateway_http",
+    "catalog",
+)
 
 
 def main() -> None:

@@ -43,18 +43,26 @@ class Load:
 
 @dataclass(frozen=True)
 class Measured:
-    """Requests a second, and latency percentiles in milliseconds; ``wrong`` answers counted."""
+    """Requests a second, and latency percentiles in milliseconds; ``wrong`` answers counted.
+
+    ``first_ms`` is the median until the first byte of the answer's body.
+    """
 
     rps: float
     p50_ms: float
     p99_ms: float
     requests: int
     wrong: int
+    first_ms: float
 
 
 class Connection(asyncio.Protocol):
-    def __init__(self, request: bytes, expect: bytes, latencies: list[float]) -> None:
+    def __init__(
+        self, request: bytes, expect: bytes, latencies: list[float], firsts: list[float]
+    ) -> None:
         self.request, self.expect, self.latencies = request, expect, latencies
+        self.firsts = firsts
+        self.begun = False
         self.buffer = b""
         self.sent = 0.0
         self.wrong = 0
@@ -72,8 +80,12 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.buffer = self.buffer + data if self.buffer else data
         head, found, rest = self.buffer.partition(b"\r\n\r\n")
-        if not found or len(rest) < content_length(head):
+        if rest and not self.begun:
+            self.begun = True
+            self.firsts.append(time.perf_counter() - self.sent)
+        if not found or not is_whole(head, rest):
             return
+        self.begun = False
         self.latencies.append(time.perf_counter() - self.sent)
         if head[9:12] != self.expect:
             self.wrong += 1
@@ -88,6 +100,12 @@ class Connection(asyncio.Protocol):
             self.closed.set_result(None)
 
 
+def is_whole(head: bytes, body: bytes) -> bool:
+    if b"chunked" in head:
+        return body.endswith(b"0\r\n\r\n")
+    return len(body) >= content_length(head)
+
+
 def content_length(head: bytes) -> int:
     lower = head.lower()
     at = lower.find(b"content-length:")
@@ -100,12 +118,13 @@ def content_length(head: bytes) -> int:
 async def drive(load: Load) -> Measured:
     loop = asyncio.get_running_loop()
     latencies: list[float] = []
+    firsts: list[float] = []
     expect = str(load.expect).encode()
     made = []
     started = time.perf_counter()
     for _ in range(load.connections):
         _, protocol = await loop.create_connection(
-            lambda: Connection(load.request(), expect, latencies), "127.0.0.1", load.port
+            lambda: Connection(load.request(), expect, latencies, firsts), "127.0.0.1", load.port
         )
         made.append(protocol)
     await asyncio.sleep(load.seconds)
@@ -115,12 +134,14 @@ async def drive(load: Load) -> Measured:
     count = len(latencies)
     await asyncio.wait([protocol.closed for protocol in made], timeout=10)
     latencies.sort()
+    firsts.sort()
     return Measured(
         rps=count / took,
         p50_ms=1000 * latencies[len(latencies) // 2],
         p99_ms=1000 * latencies[int(len(latencies) * 0.99)],
         requests=count,
         wrong=sum(protocol.wrong for protocol in made),
+        first_ms=1000 * firsts[len(firsts) // 2] if firsts else 0.0,
     )
 
 

@@ -177,7 +177,12 @@ def litellm() -> dict[str, list[float]]:
     script = Path(__file__).with_name("litellm_router.py")
     sizes = [str(size) for size in SIZES]
     done = subprocess.run(
-        [python, str(script), *sizes], capture_output=True, text=True, check=True, timeout=600
+        [python, str(script), *sizes],
+        env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
     )
     found: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -188,10 +193,7 @@ def report(name: str, figures: list[float], bare: list[float]) -> None:
     print(f"{name:28}" + "".join(cells))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=30)
-    repeat = parser.parse_args().repeat
+def run(repeat: int = 30) -> None:
     print(f"Python {sys.version.split()[0]}; microseconds per choice, (x) = bare loops")
     print(f"{'candidates':28}" + "".join(f"{size:>21}" for size in SIZES))
     bare = [bare_loop(size, repeat) for size in SIZES]
@@ -201,6 +203,12 @@ def main() -> None:
         report(strategy, [measure(s, strategy, repeat) for s in snapshots], bare)
     for name, figures in litellm().items():
         report(f"litellm {name}", figures, bare)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=30, help="batches, of which the best counts")
+    run(parser.parse_args().repeat)
 
 
 if __name__ == "__main__":

@@ -26,14 +26,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def process(command: list[str], port: int, env: dict[str, str], ready: str) -> Iterator[int]:
+def process(
+    command: list[str], port: int, env: dict[str, str], ready: str, cpu: int = SERVER_CPU
+) -> Iterator[int]:
     """Run ``command`` until its ``ready`` path answers; ended at the end of the block."""
     child = subprocess.Popen(
         command,
         cwd=ROOT,
         env=os.environ | env,
         stdout=subprocess.DEVNULL,
-        preexec_fn=lambda: os.sched_setaffinity(0, {SERVER_CPU}),
+        preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
     )
     try:
         wait_until_up(child, f"http://127.0.0.1:{port}{ready}")

@@ -58,11 +58,10 @@ class Application:
         if self._worker is None and scope["type"] != "lifespan":
             await self.start()
             atexit.register(_write_what_waits)
-        if scope["type"] == "http":
-            if claims(scope["path"]):
-                await self._data_plane(scope, receive, send)
-            else:
-                await django_application(scope, receive, send)  # type: ignore[arg-type]
+        if scope["type"] != "lifespan" and claims(scope["path"]):
+            await self._data_plane(scope, receive, send)
+        elif scope["type"] == "http":
+            await django_application(scope, receive, send)  # type: ignore[arg-type]
         elif scope["type"] == "websocket":
             await self._sockets(scope, receive, send)
         else:

@@ -10,6 +10,7 @@ import os
 import secrets
 from ipaddress import ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 
@@ -67,6 +68,14 @@ def url(name: str, schemes: tuple[str, ...]) -> str:
     value = text(name)
     if value and value.partition("://")[0] not in schemes:
         raise BadVariable(name, "accepts a URL that starts with " + ", ".join(schemes) + " and ://")
+    try:
+        _ = urlsplit(value).port
+    except ValueError as problem:
+        raise BadVariable(
+            name,
+            f"accepts a URL such as {schemes[0]}://user:password@host:port/name, with "
+            "special characters in it percent-encoded",
+        ) from problem
     return value
 
 
@@ -77,6 +86,8 @@ def directory(name: str, default: Path) -> Path:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as problem:
         raise BadVariable(name, "needs a directory that can be created and written") from problem
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise BadVariable(name, "needs a directory that can be written")
     return path
 
 

@@ -53,6 +53,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 ROOT_URLCONF = "routeradmin.urls"
@@ -143,6 +144,11 @@ X_FRAME_OPTIONS = "DENY"
 HTTPS_ONLY = env.flag("ROUTERADMIN_HTTPS_ONLY", False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS_ONLY
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # whether subdomains may be reached without TLS is the domain owner's matter
+    "security.W008",  # the proxy that ends TLS redirects; health probes come in plain
+    "security.W021",  # as W005, for browsers' preload lists
+]
 if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import include, path, re_path
 
-from routeradmin.api.urls import api_urls
+from routeradmin.api.urls import api_missing, api_urls
 
 urlpatterns = [
     path("api/v1/", api_urls),
+    re_path(r"^api(?:/|$)", api_missing),
     path("", include("routeradmin.console.urls")),
 ]

@@ -9,6 +9,8 @@ from pathlib import Path
 os.environ.setdefault(
     "ROUTERADMIN_DATA_DIR", str(Path(tempfile.mkdtemp(prefix="routeradmin-test-")))
 )
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):  # one directory holds one server at a time
+    os.environ["ROUTERADMIN_DATA_DIR"] += f"/{worker}"
 
 from routeradmin.settings import *  # noqa: F403
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from threading import RLock
+from typing import Any
 
 from routeradmin.engine.accounting import suspicious
 from routeradmin.engine.objects import Deployment
@@ -13,7 +14,7 @@ from routeradmin.engine.state import CandidateKey, CandidateState
 from routeradmin.engine.tables import Table
 
 MATCHED_KEPT = 4096  # states of names that patterns took; the least recently used goes first
-ROWS_KEPT = 4096
+TABLES_KEPT = 4096
 
 
 class LocalStates:
@@ -29,6 +30,9 @@ class LocalStates:
         self._matched: OrderedDict[CandidateKey, CandidateState] = OrderedDict()
         self._rows: dict[Table, list[CandidateState]] = {}
         self._suspects: dict[CandidateKey, CandidateState] = {}
+        # Where a table's suspects were at a version, which every change of their number moves on.
+        self._version = 0
+        self._places: dict[Table, tuple[int, tuple[int, ...]]] = {}
         self._deployments: dict[str, Deployment] = {}
         self._secret_versions: dict[str, int] = {}
 
@@ -71,33 +75,37 @@ class LocalStates:
             row = [self.of(candidate) for candidate in table.candidates]
             # States of matched names come and go: their rows are made anew each time.
             if not any(candidate.key.matched for candidate in table.candidates):
-                self._keep_row(table, row)
+                self._remember(self._rows, table, row)
         return row
 
-    def _keep_row(self, table: Table, row: list[CandidateState]) -> None:
+    def _remember(self, kept: dict[Table, Any], table: Table, value: Any) -> None:
+        if not table.lasting:
+            return
         with self._lock:
-            if len(self._rows) >= ROWS_KEPT:
-                del self._rows[next(iter(self._rows))]
-            self._rows[table] = row
+            if len(kept) >= TABLES_KEPT:
+                del kept[next(iter(kept))]
+            kept[table] = value
 
     def suspects(self, table: Table) -> Sequence[int]:
-        suspects = self._suspects
-        if not suspects:
+        if not self._suspects:
             return ()
-        if len(suspects) * 4 > len(table.candidates):
-            return [place for place, state in enumerate(self.row(table)) if state.suspect]
-        index = table.index
-        return [index[key] for key in suspects if key in index]
+        version, places = self._places.get(table, (-1, ()))
+        if version != self._version:
+            version, row = self._version, self.row(table)
+            places = tuple(place for place, state in enumerate(row) if state.suspect)
+            self._remember(self._places, table, (version, places))
+        return places
 
     def review(self, state: CandidateState, now: float) -> None:
         """Settle whether anything could refuse this candidate."""
         deployment = self._deployments.get(state.key.deployment)
         suspect = deployment is None or suspicious(deployment, state, now)
-        if suspect is not state.suspect or suspect:
+        if suspect is not state.suspect or (suspect and state.key not in self._suspects):
             self._mark(state, suspect)
 
     def _mark(self, state: CandidateState, suspect: bool) -> None:
         state.suspect = suspect
+        self._version += 1
         if not suspect:
             self._suspects.pop(state.key, None)
         elif self.get(state.key) is state:
@@ -117,6 +125,8 @@ class LocalStates:
             self._deployments = dict(snapshot.deployments)
             self._secret_versions = {key.credential: v for key, v in versions.items()}
             self._rows.clear()
+            self._places.clear()
+            self._version += 1
             for group in (self._plain, self._matched):
                 for key in [k for k in group if k._replace(matched="") not in versions]:
                     del group[key]

@@ -62,8 +62,10 @@ class Caller:
 class Needs:
     """Authentication of one operation: puts the Caller into ``request.auth``, or says no.
 
-    An API key counts before a session. Raises Problem 401 ``invalid_api_key`` or
-    ``not_authenticated``, 403 ``insufficient_scope``, ``insufficient_role`` or ``csrf_failed``.
+    An API key counts before a session. Query parameters that the operation does not know are
+    refused here: a mistyped ``dry_run`` must not become a write. Raises Problem 401
+    ``invalid_api_key`` or ``not_authenticated``, 403 ``insufficient_scope``,
+    ``insufficient_role`` or ``csrf_failed``, 422.
     """
 
     def __init__(self, right: Right) -> None:
@@ -71,9 +73,9 @@ class Needs:
 
     def __call__(self, request: HttpRequest) -> Caller:
         token = key_of(request)
-        if token is not None:
-            return self._by_key(request, token)
-        return self._by_session(request)
+        found = self._by_session(request) if token is None else self._by_key(request, token)
+        refuse_unknown_parameters(request)
+        return found
 
     def _by_key(self, request: HttpRequest, token: str) -> Caller:
         current = runtime.get()
@@ -108,6 +110,19 @@ class Needs:
                 f"This needs the role {self.right.role}; {user.get_username()!r} is {user.role}.",
             )
         return Caller("user", user.get_username(), address(request))
+
+
+def refuse_unknown_parameters(request: HttpRequest) -> None:
+    """``known_parameters`` was put there with the operation (see ``urls``). Raises Problem 422."""
+    known: frozenset[str] = getattr(request, "known_parameters", frozenset())
+    accepted = f"use {', '.join(sorted(known))}" if known else "this operation takes none"
+    unknown = [
+        (f"?{name[:64]}", f"is not known here; {accepted}")
+        for name in request.GET
+        if name not in known
+    ]
+    if unknown:
+        raise invalid("The query was not accepted.", *unknown)
 
 
 def key_of(request: HttpRequest) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -20,14 +21,9 @@ def utc(moment: datetime | None) -> str | None:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, datetime):
-        return utc(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-def encode(content: Any) -> bytes:
-    return orjson.dumps(content, default=_plain, option=orjson.OPT_PASSTHROUGH_DATETIME)
+def location(noun: str, id: str) -> str:
+    """Where an object is, escaped; slashes stay, as an id takes the rest of its path."""
+    return f"/api/v1/{noun}/{quote(id, safe='/')}"
 
 
 def answer(
@@ -43,7 +39,7 @@ def answer(
 
     A GET whose If-None-Match names it gets 304.
     """
-    body = encode(content)
+    body = orjson.dumps(content)
     etag = etag or etags.digest(body)
     # Answers differ by who asks and change at any time: nobody between may keep them.
     common = {"ETag": etag, "Cache-Control": "private, no-cache", **(headers or {})}

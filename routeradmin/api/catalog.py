@@ -21,15 +21,19 @@ from routeradmin.services import changes, runtime
 
 router = Router(tags=["catalog"])
 
-MEDIA_TYPES: dict[str, files.FileFormat] = {
+# What clients send when nobody told them: curl's default is the last.
+UNSAID = ("", "application/octet-stream", "text/plain", "application/x-www-form-urlencoded")
+YAML = ("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml")
+MEDIA_TYPES = {
     "application/json": "json",
-    "application/toml": "toml",
-    "text/toml": "toml",
-    "text/x-toml": "toml",
+    **dict.fromkeys(("application/toml", "text/toml", "text/x-toml"), "toml"),
+    **dict.fromkeys((*YAML, *UNSAID), "auto"),
 }
 WRITTEN_AS = {"json": "application/json", "toml": "application/toml"}
 BINARY = {"type": "string", "format": "binary"}
 FILE = {media_type: {"schema": BINARY} for media_type in WRITTEN_AS.values()}
+GIVEN = {**FILE, "application/yaml": {"schema": BINARY}}
+FileFormat = Literal["auto", "toml", "json", "litellm", "litellm-rs", "switchailocal"]
 
 
 class Entry(BaseModel):
@@ -58,13 +62,26 @@ class Warned(BaseModel):
 
 
 class CatalogChange(BaseModel):
-    """What a change of the whole catalog did, or with ``dry_run`` would do."""
+    """What a change of the whole catalog did, or with ``dry_run`` would do.
+
+    ``secrets`` maps a stored secret that the change brought to ``added`` or ``replaced``.
+    """
 
     revision: int
     changed: bool
     dry_run: bool
     diff: CatalogDiff
     warnings: list[Warned]
+    secrets: dict[str, str]
+
+
+class CatalogImport(CatalogChange):
+    """``source``: ``catalog``, or the program whose file it was. ``unmapped`` has no counterpart
+    here, ``notes`` were inferred or look wrong; both point into the file."""
+
+    source: str
+    unmapped: list[Warned]
+    notes: list[Warned]
 
 
 def diff_item(found: Diff) -> dict[str, Any]:
@@ -78,6 +95,15 @@ def change_item(done: changes.Imported, *, dry_run: bool = False) -> dict[str, A
         "dry_run": dry_run,
         "diff": diff_item(done.diff),
         "warnings": [warning_item(warning) for warning in done.warnings],
+        "secrets": dict(done.secrets),
+    }
+
+
+def import_item(file: changes.FileImport, *, dry_run: bool) -> dict[str, Any]:
+    return change_item(file.imported, dry_run=dry_run) | {
+        "source": file.source,
+        "unmapped": [{"pointer": one.place, "detail": one.detail} for one in file.unmapped],
+        "notes": [{"pointer": one.place, "detail": one.detail} for one in file.notes],
     }
 
 
@@ -85,8 +111,8 @@ def warning_item(warning: Finding) -> dict[str, str]:
     return {"pointer": warning.pointer, "detail": warning.detail}
 
 
-def revision_tag() -> str:
-    return f'"{runtime.get().current.revision}"'
+def tag_of(revision: int) -> str:
+    return f'"{revision}"'
 
 
 @router.get(
@@ -98,7 +124,7 @@ def revision_tag() -> str:
 def get_catalog(request: HttpRequest, format: Literal["toml", "json"] = "toml") -> HttpResponse:
     """Canonical; secrets as references only. The ETag is the revision."""
     current = runtime.get().current
-    document, etag = current.document, revision_tag()
+    etag, document = tag_of(current.revision), current.document
     if etags.unchanged(request, etag):
         return HttpResponse(status=304, headers={"ETag": etag})
     return HttpResponse(
@@ -110,28 +136,36 @@ def get_catalog(request: HttpRequest, format: Literal["toml", "json"] = "toml") 
 
 @router.put(
     "",
-    response=CatalogChange,
+    response=CatalogImport,
     auth=writing,
     summary="Import a catalog file",
-    openapi_extra={"requestBody": {"required": True, "content": FILE}},
+    openapi_extra={"requestBody": {"required": True, "content": GIVEN}},
 )
 def put_catalog(
-    request: HttpRequest, mode: Literal["merge", "replace"] = "merge", dry_run: bool = False
+    request: HttpRequest,
+    mode: Literal["merge", "replace"] = "merge",
+    dry_run: bool = False,
+    format: FileFormat = "auto",
 ) -> HttpResponse:
-    """All or nothing; answers with the diff. A dry run changes nothing and needs no If-Match."""
-    document = files.read(body_of(request), format_of(request))
-    if not dry_run:
-        etags.require_match(request, revision_tag())
-    based_on = "*" if dry_run or etags.matches_any(request) else runtime.get().current.revision
-    done = changes.replace_document(
-        document,
+    """All or nothing; answers with the diff. A dry run changes nothing and needs no If-Match.
+
+    Takes both catalog formats as TOML or JSON, and the configuration files of LiteLLM's proxy,
+    litellm-rs and switchAILocal; ``auto`` tells them apart by content type and content.
+    """
+    data, told = body_of(request), format_of(request)
+    revision = runtime.get().current.revision
+    check = etags.check_match if dry_run else etags.require_match
+    check(request, tag_of(revision))
+    file = changes.import_file(
+        data,
         actor(request),
+        format=told if format == "auto" else format,
         mode=mode,
         dry_run=dry_run,
-        if_match=based_on,
+        if_match=changes.ANY if dry_run or etags.matches_any(request) else revision,
         reason=reason(request),
     )
-    return answer(request, change_item(done, dry_run=dry_run), etag=revision_tag())
+    return answer(request, import_item(file, dry_run=dry_run), etag=tag_of(file.imported.revision))
 
 
 def body_of(request: HttpRequest) -> bytes:
@@ -141,15 +175,14 @@ def body_of(request: HttpRequest) -> bytes:
     return body
 
 
-def format_of(request: HttpRequest) -> files.FileFormat:
-    """By content type; none at all is told by the content. Raises Problem 415."""
+def format_of(request: HttpRequest) -> str:
+    """By content type; what does not settle it is told by the content. Raises Problem 415."""
     media_type = (request.content_type or "").strip().lower()
-    if media_type in ("", "application/octet-stream", "text/plain"):
-        return "auto"
     if media_type not in MEDIA_TYPES:
         raise Problem(
             415,
             "unsupported_media_type",
-            f"Send the catalog as {' or '.join(sorted(WRITTEN_AS.values()))}.",
+            "Send a catalog as application/toml or application/json, another program's file as "
+            "application/yaml.",
         )
     return MEDIA_TYPES[media_type]

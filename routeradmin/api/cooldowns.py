@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
@@ -16,11 +15,13 @@ from routeradmin.api.bodies import Page, Reason
 from routeradmin.api.problems import invalid
 from routeradmin.api.state import CooldownState, reading_of_now
 from routeradmin.catalog.table import Table
+from routeradmin.engine.describe import utc_text
 from routeradmin.engine.state import Change
-from routeradmin.services import candidates, cooldowns, runtime
+from routeradmin.services import cooldowns, runtime
 
 router = Router(tags=["cooldowns"], by_alias=True)
 
+FIELDS = ("deployment", "credential", "class", "set_by", "since", "until")
 MOST_SECONDS = 365 * 24 * 3600
 
 
@@ -48,7 +49,7 @@ class CooldownBody(Table):
 
 def running() -> list[dict[str, Any]]:
     """Every open cooldown at this moment."""
-    state = async_to_sync(reading_of_now)()
+    state = reading_of_now()
     return [
         {
             **{name: candidate[name] for name in ("id", "deployment", "credential", "matched")},
@@ -64,11 +65,10 @@ def running() -> list[dict[str, Any]]:
     response=Page[RunningCooldown],
     auth=reading,
     summary="List running cooldowns",
-    openapi_extra={"parameters": listing.documented(("deployment", "credential", "class"))},
+    openapi_extra={"parameters": listing.documented(FIELDS)},
 )
 def list_cooldowns(request: HttpRequest) -> HttpResponse:
-    fields = ("deployment", "credential", "class", "set_by", "until", "since")
-    return answer(request, listing.of_request(request, running(), fields))
+    return answer(request, listing.of_request(request, running(), FIELDS))
 
 
 @router.post("", response=RunningCooldown, auth=acting, summary="Set or extend a cooldown")
@@ -105,8 +105,8 @@ def elapsed(change: Change) -> dict[str, Any]:
         "class": change.cls,
         "status": change.status,
         "message": change.message,
-        "since": candidates.timestamp(change.at),
-        "until": candidates.timestamp(change.until or change.at),
+        "since": utc_text(change.at),
+        "until": utc_text(change.until or change.at),
         "remaining_s": 0.0,
         "level": change.level or 0,
         "set_by": change.set_by,

@@ -89,8 +89,8 @@ DECISIONS = (
 INFERENCE = tuple(
     Path(method, path, name, summary, ("inference",), message, tag="inference")
     for method, path, name, summary, message in (
-        ("get", "/v1/models", "list_models", "The names that may be asked for", None),
-        ("get", "/v1/models/{id}", "get_model", "One of them", None),
+        ("get", "/v1/models", "list_served_models", "The names that may be asked for", None),
+        ("get", "/v1/models/{id}", "get_served_model", "One of them", None),
         ("post", "/v1/chat/completions", "chat", "OpenAI chat completion", answers.Inference),
         ("post", "/v1/completions", "complete", "OpenAI completion", answers.Inference),
         ("post", "/v1/embeddings", "embed", "OpenAI embeddings", answers.Inference),

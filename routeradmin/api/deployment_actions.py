@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import BaseModel, Field
@@ -111,7 +110,7 @@ def probe_deployment(request: HttpRequest, id: str, body: Looking | None = None)
     """Asks as its probe does; where that is off, for the model list, which costs nothing."""
     credential = body.credential if body is not None else None
     seen = looking.probe(id, actor(request), credential_id=credential, reason=why(request, body))
-    state = async_to_sync(reading_of_now)()
+    state = reading_of_now()
     content = {
         "results": [seen_item(one) for one in seen],
         "candidates": [one for one in state["candidates"] if one["deployment"] == id],

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -59,16 +60,11 @@ EXTRA = "extra_forbidden"
 
 def on_http_error(request: HttpRequest, fault: HttpError) -> HttpResponse:
     """ninja wraps what its parser raises; the cause is what happened."""
-    cause = fault.__cause__
-    if isinstance(cause, Problem):
-        return cause.response()
-    if isinstance(cause, RequestDataTooBig):
-        return on_too_big(request, cause)
-    if fault.status_code == 400:
-        return Problem(
-            400, "invalid_json", "The body is not valid JSON; send one JSON object in UTF-8."
-        ).response()
-    return Problem(fault.status_code, "refused", str(fault)).response()
+    if isinstance(fault.__cause__, Problem):
+        return fault.__cause__.response()
+    return Problem(
+        400, "invalid_json", "The body is not valid JSON; send one JSON object in UTF-8."
+    ).response()
 
 
 def on_too_big(request: HttpRequest, fault: Exception) -> HttpResponse:
@@ -111,7 +107,7 @@ def on_in_use(request: HttpRequest, fault: InUse) -> HttpResponse:
         "in_use",
         f"{sentence(fault)} (?cascade=true).",
         errors=[
-            (f"/{one.noun}/{one.id}/{one.field}", "names the object") for one in fault.dependents
+            (pointer([one.noun, one.id, one.field]), "names the object") for one in fault.dependents
         ],
         more={"dependents": [one.as_json() for one in fault.dependents]},
     ).response()
@@ -120,6 +116,17 @@ def on_in_use(request: HttpRequest, fault: InUse) -> HttpResponse:
 def sentence(fault: Exception) -> str:
     text = str(fault)
     return text[:1].upper() + text[1:]
+
+
+def on_database(request: HttpRequest, fault: Exception) -> HttpResponse:
+    log.error("%s %s: the database fails", request.method, request.path, exc_info=fault)
+    return Problem(
+        503,
+        "database_unavailable",
+        "The database cannot be reached, so nothing was read or changed; routing goes on from the "
+        "last snapshot. Try again.",
+        headers={"Retry-After": "5"},
+    ).response()
 
 
 def on_missing(request: HttpRequest, fault: Any = None) -> HttpResponse:
@@ -152,6 +159,8 @@ HANDLERS: dict[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
     RequestDataTooBig: on_too_big,
     SuspiciousOperation: on_suspicious,
     Http404: on_missing,
+    OperationalError: on_database,
+    InterfaceError: on_database,
     Exception: on_fault,
 }
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from routeradmin.access.models import ApiKey
 from routeradmin.api import etags, listing
 from routeradmin.api.access import actor, administering, reason
-from routeradmin.api.answers import answer, nothing
+from routeradmin.api.answers import answer, location, nothing
 from routeradmin.api.bodies import Page
 from routeradmin.api.nouns import flat_fields
 from routeradmin.catalog.fields import Count, Instant, Name
@@ -105,7 +105,7 @@ def create_key(request: HttpRequest, body: KeyBody) -> HttpResponse:
         body.model_dump(exclude_unset=True), actor(request), reason=reason(request)
     )
     content = changes.key_values(row) | {"key": token}
-    headers = {"Location": f"/api/v1/keys/{row.uid}", "Cache-Control": "no-store"}
+    headers = {"Location": location("keys", row.uid), "Cache-Control": "no-store"}
     return answer(request, content, status=201, etag=row.etag, headers=headers)
 
 

@@ -20,7 +20,6 @@ from routeradmin.api.problems import Problem, invalid
 LIMIT = 100
 MAX_LIMIT = 1000
 MAX_TEXT = 1024
-PAGING = ("cursor", "limit", "search", "sort")
 
 Item = dict[str, Any]
 
@@ -42,13 +41,10 @@ def parse(
 ) -> Query:
     """The query of a URL. Raises Problem 422 naming every parameter that makes no sense."""
     errors: list[tuple[str, str]] = []
-    accepted = (*PAGING, *filterable)
     filters: dict[str, frozenset[str]] = {}
     for name in parameters:
         values = parameters.getlist(name)
-        if name not in accepted:
-            errors.append((f"?{name[:64]}", f"is not known here; use {', '.join(accepted)}"))
-        elif any(len(value) > MAX_TEXT or "\x00" in value for value in values):
+        if any(len(value) > MAX_TEXT or "\x00" in value for value in values):
             errors.append((f"?{name}", f"must be at most {MAX_TEXT} characters without NUL"))
         elif name in filterable:
             filters[name] = frozenset(values)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+import orjson
 from django.http import HttpRequest, HttpResponse
 
 from routeradmin.api import etags, listing
 from routeradmin.api.access import actor, reason
-from routeradmin.api.answers import answer, encode, nothing
+from routeradmin.api.answers import answer, location, nothing
 from routeradmin.api.bodies import named, whole
 from routeradmin.api.nouns import Item, Noun
 from routeradmin.catalog.document import Document
@@ -31,7 +32,7 @@ def etag_of(noun: Noun, item: Item) -> tuple[str, int]:
     version = version_of(noun.kind, str(item[noun.key]))
     if version is None:
         raise changes.NotFound(noun.plural, str(item[noun.key]))
-    shown = hashlib.blake2b(encode(item), digest_size=8).hexdigest()
+    shown = hashlib.blake2b(orjson.dumps(item), digest_size=8).hexdigest()
     return f'"{version}-{shown}"', version
 
 
@@ -44,7 +45,7 @@ def listed(request: HttpRequest, noun: Noun) -> HttpResponse:
 def shown(request: HttpRequest, noun: Noun, id: str, status: int = 200) -> HttpResponse:
     item = noun.shown_as(document(), id)
     etag, _ = etag_of(noun, item)
-    headers = {"Location": f"/api/v1/{noun.plural}/{id}"} if status == 201 else None
+    headers = {"Location": location(noun.plural, id)} if status == 201 else None
     return answer(request, item, status=status, etag=etag, headers=headers)
 
 

@@ -10,7 +10,7 @@ from ninja.schema import NinjaGenerateJsonSchema
 from pydantic import BaseModel
 
 from routeradmin.api import dataplane_paths
-from routeradmin.api.access import Needs, Right
+from routeradmin.api.access import MAX_REASON, REASON_HEADER, Needs, Right
 from routeradmin.api.problems import MEDIA_TYPE, ProblemDocument
 
 SECURITY_SCHEMES = {
@@ -32,6 +32,13 @@ IF_MATCH = {
     "required": True,
     "schema": {"type": "string"},
     "description": "The object's ETag as it was read, or * for whatever it holds now.",
+}
+REASON = {
+    "name": REASON_HEADER,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "maxLength": MAX_REASON},
+    "description": "Why, in your words: kept with the revision and in the audit.",
 }
 REFUSALS = {
     400: "The body is not JSON.",
@@ -78,6 +85,8 @@ class ApiDocument(OpenAPISchema):
         right = right_of(operation)
         details["x-required-scope"] = right.scope
         details["x-required-role"] = right.role
+        if operation.methods != ["GET"]:
+            details["parameters"] = [*details["parameters"], REASON]
         refused = [401, 403]
         if "{" in operation.path:
             refused.append(404)

@@ -16,7 +16,6 @@ from routeradmin.api.listing import MAX_TEXT, bad_cursor, limit_of, parameter
 from routeradmin.api.problems import invalid
 
 MAX_INT = 2**31 - 1
-PARAMETERS = ("cursor", "limit", "search", "since", "until", "after")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,9 @@ class Log:
     searched: Sequence[str] = ()
     cursor: str = "pk"
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return (*PARAMETERS, *self.texts, *self.numbers)
+    def filters(self) -> list[dict[str, Any]]:
+        """``documented`` without what belongs to pages."""
+        return [one for one in self.documented() if one["name"] not in ("cursor", "limit")]
 
     def documented(self) -> list[dict[str, Any]]:
         number = {"type": "integer", "minimum": 0, "maximum": MAX_INT}
@@ -59,12 +58,18 @@ class Log:
         ]
 
 
+def matching(parameters: QueryDict, log: Log) -> QuerySet[Any]:
+    """The rows that the filters let through, in no order. Raises Problem 422 for parameters that
+    make no sense."""
+    _refuse_odd_text(parameters)
+    found = log.rows().filter(_condition(parameters, log))
+    return found.distinct() if log.joins else found
+
+
 def listed(request: HttpRequest, log: Log) -> HttpResponse:
     """The page that the request asks for. Raises Problem 422 for parameters that make no sense."""
     parameters = request.GET
-    _refuse_unknown(parameters, log)
-    found = log.rows().filter(_condition(parameters, log))
-    found = found.distinct() if log.joins else found
+    found = matching(parameters, log)
     total = found.count()
     follows = "after" in parameters
     column = log.cursor if follows else f"-{log.cursor}"
@@ -80,17 +85,11 @@ def listed(request: HttpRequest, log: Log) -> HttpResponse:
     return answer(request, content)
 
 
-def _refuse_unknown(parameters: QueryDict, log: Log) -> None:
+def _refuse_odd_text(parameters: QueryDict) -> None:
     errors = [
-        (f"?{name[:64]}", f"is not known here; use {', '.join(log.parameters)}")
-        for name in parameters
-        if name not in log.parameters
-    ]
-    errors += [
         (f"?{name}", f"must be at most {MAX_TEXT} characters without NUL")
         for name in parameters
-        if name in log.parameters
-        and any(len(value) > MAX_TEXT or "\x00" in value for value in parameters.getlist(name))
+        if any(len(value) > MAX_TEXT or "\x00" in value for value in parameters.getlist(name))
     ]
     if errors:
         raise invalid("The query was not accepted.", *errors)

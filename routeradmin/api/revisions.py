@@ -19,13 +19,13 @@ from routeradmin.api.catalog import (
     CatalogDiff,
     change_item,
     diff_item,
-    revision_tag,
+    tag_of,
 )
 from routeradmin.api.problems import not_found
 from routeradmin.catalog.diff import diff
 from routeradmin.catalog.models import Revision
 from routeradmin.catalog.table import Table
-from routeradmin.services import changes
+from routeradmin.services import changes, runtime
 
 router = Router(tags=["revisions"])
 
@@ -92,13 +92,15 @@ def list_revisions(request: HttpRequest) -> HttpResponse:
     auth=writing,
     summary="Roll back to a revision",
 )
-def roll_back(request: HttpRequest, number: int, body: Rollback | None = None) -> HttpResponse:
+def roll_back(
+    request: HttpRequest, number: int, body: Rollback | None = None, dry_run: bool = False
+) -> HttpResponse:
     """Makes a new revision with the old one's catalog; what people want of objects
     (``admin_state``) stays as it is. If-Match is honoured where it is sent."""
-    etags.check_match(request, revision_tag())
+    etags.check_match(request, tag_of(runtime.get().current.revision))
     reason = body.reason if body and body.reason else reason_of(request)
-    done = changes.rollback(number, actor(request), reason)
-    return answer(request, change_item(done), etag=revision_tag())
+    done = changes.rollback(number, actor(request), reason, dry_run=dry_run)
+    return answer(request, change_item(done, dry_run=dry_run), etag=tag_of(done.revision))
 
 
 @router.get(

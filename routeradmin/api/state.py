@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -11,6 +13,9 @@ from pydantic import BaseModel, Field
 
 from routeradmin.api.access import reading
 from routeradmin.api.answers import answer
+from routeradmin.engine.describe import utc_text
+from routeradmin.engine.snapshot import Snapshot
+from routeradmin.engine.state import CandidateState
 from routeradmin.services import candidates, runtime
 
 router = Router(tags=["state"])
@@ -91,22 +96,48 @@ class StateView(BaseModel):
     candidates: list[CandidateView]
 
 
-async def reading_of_now() -> dict[str, Any]:
-    """Runs on the event loop, where state changes: nothing changes between two of its lines."""
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the state was at one instant; nobody changes these states any more."""
+
+    now: float
+    epoch: str
+    seq: int
+    snapshot: Snapshot
+    states: list[CandidateState]
+
+
+async def taken() -> Moment:
+    """Runs on the event loop, where state changes: nothing changes between two of its lines.
+
+    It only copies. The loop serves requests; building the answer is left to the caller's thread.
+    """
     current = runtime.get()
-    now, snapshot = current.clock(), current.current.snapshot
+    store = current.store
+    return Moment(
+        now=current.clock(),
+        epoch=store.epoch,
+        seq=store.seq,
+        snapshot=current.current.snapshot,
+        states=[copy(state) for state in store.states()],
+    )
+
+
+def reading_of_now() -> dict[str, Any]:
+    """The answer of ``GET /state``."""
+    moment, current = async_to_sync(taken)(), runtime.get()
     return {
-        "epoch": current.store.epoch,
-        "seq": current.store.seq,
-        "revision": snapshot.revision,
-        "config_digest": snapshot.config_digest,
-        "now": candidates.timestamp(now),
+        "epoch": moment.epoch,
+        "seq": moment.seq,
+        "revision": moment.snapshot.revision,
+        "config_digest": moment.snapshot.config_digest,
+        "now": utc_text(moment.now),
         "degraded": sorted(current.degraded),
         "processes": current.processes(),
-        "candidates": candidates.candidates_json(snapshot, current.store.states(), now),
+        "candidates": candidates.candidates_json(moment.snapshot, moment.states, moment.now),
     }
 
 
 @router.get("", response=StateView, auth=reading, by_alias=True, summary="Get the runtime state")
 def get_state(request: HttpRequest) -> HttpResponse:
-    return answer(request, async_to_sync(reading_of_now)())
+    return answer(request, reading_of_now())

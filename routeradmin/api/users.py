@@ -12,7 +12,7 @@ from pydantic.config import JsonDict
 from routeradmin.access.models import User
 from routeradmin.api import etags, listing
 from routeradmin.api.access import actor, administering, reason
-from routeradmin.api.answers import answer, nothing
+from routeradmin.api.answers import answer, location, nothing
 from routeradmin.api.bodies import Page
 from routeradmin.api.nouns import flat_fields
 from routeradmin.catalog.table import Table
@@ -59,7 +59,7 @@ def found(id: str) -> User:
 
 
 def show(request: HttpRequest, row: User, status: int = 200) -> HttpResponse:
-    headers = {"Location": f"/api/v1/users/{row.username}"} if status == 201 else None
+    headers = {"Location": location("users", row.username)} if status == 201 else None
     return answer(request, changes.user_values(row), status=status, etag=row.etag, headers=headers)
 
 

@@ -43,17 +43,20 @@ def problems(
     document: Document,
     *,
     check_url: CheckUrl | None = None,
+    check_proxy: CheckUrl | None = None,
     is_set: warnings.IsSet | None = None,
 ) -> list[Problem]:
     """All errors, then all warnings.
 
-    ``check_url`` judges where a base URL points and raises ValueError with a text for people;
-    ``is_set`` tells whether a secret reference can be resolved.
+    ``check_url`` and ``check_proxy`` judge where a URL points and raise ValueError with a text
+    for people; ``is_set`` tells whether a secret reference can be resolved.
     """
     scope = Scope(document)
     found = [problem for check in ERRORS for problem in check(scope)]
     if check_url is not None:
-        found += _guarded(scope, check_url)
+        found += _guarded(scope, "base_url", check_url)
+    if check_proxy is not None:
+        found += _guarded(scope, "proxy", check_proxy)
     found += [problem for check in WARNINGS for problem in check(scope)]
     if is_set is not None:
         found += warnings.unset_secrets(scope, is_set)
@@ -64,10 +67,11 @@ def check(
     document: Document,
     *,
     check_url: CheckUrl | None = None,
+    check_proxy: CheckUrl | None = None,
     is_set: warnings.IsSet | None = None,
 ) -> list[Problem]:
     """The warnings of a document without errors. Raises Invalid with all errors."""
-    found = problems(document, check_url=check_url, is_set=is_set)
+    found = problems(document, check_url=check_url, check_proxy=check_proxy, is_set=is_set)
     errors = [problem for problem in found if problem.severity is Severity.ERROR]
     if errors:
         raise Invalid(errors)
@@ -101,9 +105,11 @@ def _as_in_file(problem: Problem, checked: Document, places: dict[str, dict[str,
     return replace(problem, pointer="/".join(["", kind, str(places[kind][key]), *rest[1:]]))
 
 
-def _guarded(scope: Scope, check_url: CheckUrl) -> Iterator[Problem]:
+def _guarded(scope: Scope, field: str, judge: CheckUrl) -> Iterator[Problem]:
     for index, endpoint in enumerate(scope.document.endpoints):
+        url = getattr(endpoint, field)
         try:
-            check_url(endpoint.base_url)
+            if url is not None:
+                judge(url)
         except ValueError as why:
-            yield error("endpoints", index, "base_url", detail=str(why))
+            yield error("endpoints", index, field, detail=str(why))

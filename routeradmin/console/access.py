@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -24,6 +24,10 @@ def refused(request: HttpRequest, role: str) -> HttpResponse:
     return render(request, "console/forbidden.html", context, status=403)
 
 
+def may_configure(request: HttpRequest) -> bool:
+    return bool(getattr(request.user, "may_configure", False))
+
+
 def _requires(role: str, attribute: str) -> Callable[[View[P]], View[P]]:
     def decorate(view: View[P]) -> View[P]:
         @wraps(view)
@@ -32,7 +36,7 @@ def _requires(role: str, attribute: str) -> Callable[[View[P]], View[P]]:
                 return refused(request, role)
             return view(request, *args, **kwargs)
 
-        return guarded
+        return cast("View[P]", guarded)
 
     return decorate
 

@@ -114,7 +114,8 @@ def summary(rows: Iterable[Row]) -> dict[str, int]:
         counts[row["state"]] += 1
         counts["total"] += 1
         counts["active"] += row["active"]
-    return {**dict.fromkeys(STATES, 0), "total": 0, "active": 0, **counts}
+        counts["rpm"] += row["rpm"]["used"]
+    return {**dict.fromkeys(STATES, 0), "total": 0, "active": 0, "rpm": 0, **counts}
 
 
 def health_by_route(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:

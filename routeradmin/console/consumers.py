@@ -19,7 +19,7 @@ SIGNED_OUT = 4401
 FORBIDDEN = 4403
 
 
-class LiveConsumer(AsyncWebsocketConsumer):
+class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
     """One viewer. ``tickets`` says whether it may look, at the start and again and again."""
 
     async def connect(self) -> None:
@@ -43,6 +43,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _forward(self, ticket: tickets.Ticket) -> None:
         feed = live.feed_of(runtime.get(), fragments.render)
         with feed.watching() as viewer, tickets.watch(ticket, viewer.end):
+            feed.start()
             while (frame := await viewer.frames.get()) is not None:
                 await self.send(text_data=frame)
         await self.close(FORBIDDEN if ticket.known else SIGNED_OUT)

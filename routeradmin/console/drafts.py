@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from django import forms
 
 STEP = "__"
+Groups = tuple[tuple[str, tuple[str, ...]], ...]
 OWN_FIELDS = ("version", "seen", "reason")
 
 
@@ -52,7 +53,7 @@ class Difference(NamedTuple):
 class Draft(forms.Form):
     """Base of the catalog's forms. ``groups`` lays out fields: title, then field names."""
 
-    groups: ClassVar[tuple[tuple[str, tuple[str, ...]], ...]] = ()
+    groups: ClassVar[Groups] = ()
     fixed: ClassVar[tuple[str, ...]] = ("id",)  # not editable once the object exists
 
     version = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -76,7 +77,7 @@ class Draft(forms.Form):
         return [name for name in cls.base_fields if name not in OWN_FIELDS]
 
     @classmethod
-    def showing(cls, fields: Mapping[str, Any], version: int) -> Draft:
+    def showing(cls, fields: Mapping[str, Any], version: int) -> Self:
         """An unbound form for an object that exists."""
         flat = flattened(fields, cls.names())
         own = {"version": str(version), "seen": json.dumps(flat, default=str)}
@@ -87,7 +88,14 @@ class Draft(forms.Form):
 
     def typed(self) -> dict[str, Any]:
         """Every field, as typed and cleaned."""
-        return {name: self.cleaned_data.get(name) for name in self.own_names()}
+        values = {name: self.cleaned_data.get(name) for name in self.own_names()}
+        seen = self._seen()
+        for name, field in self.fields.items():
+            # Boxes say which, not in what order: what was there keeps its place.
+            chosen = values.get(name)
+            if isinstance(field, forms.MultipleChoiceField) and isinstance(chosen, list):
+                values[name] = in_order_of(chosen, seen.get(name) or ())
+        return values
 
     def _seen(self) -> dict[str, Any]:
         try:
@@ -109,7 +117,7 @@ class Draft(forms.Form):
         """The touched fields as the API takes them."""
         return nested(self.touched())
 
-    def rebased(self, current: Mapping[str, Any], version: int) -> tuple[Draft, list[Difference]]:
+    def rebased(self, current: Mapping[str, Any], version: int) -> tuple[Self, list[Difference]]:
         """The form to show after a conflict: what was typed stays, the rest is what it is now."""
         now = flattened(current, self.names())
         seen, touched = self._seen(), self.touched()
@@ -154,17 +162,26 @@ class Draft(forms.Form):
         self.add_error(None, f"{pointer}: {detail}" if steps else detail)
 
 
+def in_order_of(values: list[str], before: Iterable[str]) -> list[str]:
+    """Those that were there before in their order, then the rest."""
+    kept = [value for value in before if value in values]
+    return kept + [value for value in values if value not in kept]
+
+
 def same(seen: Any, value: Any) -> bool:
     """Equal as the catalog means it: absent, empty and a missing list are one, 5 is 5.0."""
-    empty = (None, "", [], {}, ())
-    if seen in empty and value in empty:
+    if not _present(seen) and not _present(value):
         return True
     plain = json.loads(json.dumps(value, default=str))
     return bool(seen == plain)
 
 
+def _present(value: Any) -> bool:
+    return value is not None and value not in ("", [], {}, ())
+
+
 def shown(value: Any) -> str:
-    if value in (None, "", [], {}):
+    if not _present(value):
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"

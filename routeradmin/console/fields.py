@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from django import forms
+from django.utils.safestring import SafeString
 
+MOST_BOXES = 50
 Choices = Callable[[], Iterable[tuple[str, str]]]
 
 
@@ -94,10 +96,23 @@ class One(forms.ChoiceField):
         return super().clean(value) or None
 
 
+class Ticks(forms.CheckboxSelectMultiple):
+    """Boxes to tick; a list to choose from where there are too many to take in."""
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        choices = list(self.choices)
+        if len(choices) <= MOST_BOXES:
+            return super().render(name, value, attrs, renderer)
+        listed = forms.SelectMultiple(attrs={"size": 8}, choices=choices)
+        return listed.render(name, value, attrs, renderer)
+
+
 class Several(forms.MultipleChoiceField):
     """Several of what the catalog holds now, in the catalog's order."""
 
-    widget = forms.CheckboxSelectMultiple
+    widget = Ticks
 
     def __init__(self, choices: Choices, **kwargs: Any) -> None:
         super().__init__(choices=lambda: list(choices()), required=False, **kwargs)

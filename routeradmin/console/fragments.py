@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.template.loader import get_template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from routeradmin.console import board
 from routeradmin.services.live import Delta
 
-FIGURES = ("healthy", "cooling", "draining", "needs-attention", "unhealthy", "active")
+FIGURES = ("healthy", "cooling", "draining", "needs-attention", "unhealthy", "active", "rpm")
 
 
 def partial(cell: str, content: str) -> SafeString:
@@ -32,7 +32,8 @@ def _rendered(template: str, context: Mapping[str, Any]) -> SafeString:
     return SafeString(get_template(f"console/live/{template}").render(dict(context)))
 
 
-def _pieces(delta: Delta) -> Iterator[SafeString]:
+def render(delta: Delta) -> Iterator[SafeString]:
+    """The frame's fragments one by one, so that a long frame can be made in slices."""
     for row, cells in delta.rows:
         dressed = board.dressed(row)
         for cell in cells:
@@ -59,7 +60,3 @@ def _sums(delta: Delta) -> Iterator[SafeString]:
         healthy, total = health[route_id]
         content = _rendered("_cell_group.html", {"healthy": healthy, "total": total})
         yield partial(f"{board.group_id(route_id)}-health", content)
-
-
-def render(delta: Delta) -> str:
-    return format_html_join("\n", "{}", ((piece,) for piece in _pieces(delta)))

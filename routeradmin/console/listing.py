@@ -75,7 +75,7 @@ def listing(noun: Noun, index: Index, query: QueryDict) -> Listing:
 
 def _matching(noun: Noun, index: Index, query: QueryDict) -> list[Entry]:
     text = query.get("q", "").strip().casefold()
-    wanted = [(one, query[one.name]) for one in noun.choices if query.get(one.name)]
+    wanted = [(one, str(query[one.name])) for one in noun.choices if query.get(one.name)]
 
     def matches(entry: Entry) -> bool:
         if text and text not in _searched(noun, index, entry):
@@ -118,11 +118,10 @@ def _sorted(noun: Noun, index: Index, entries: list[Entry], sort: str) -> list[E
 def _start(keys: Sequence[str], query: QueryDict) -> int:
     """The cursor is the id of the last row seen, so that changes elsewhere do not shift pages."""
     place = {key: number for number, key in enumerate(keys)}
-    if query.get("after") in place:
-        return place[query["after"]] + 1
-    if query.get("before") in place:
-        return max(0, place[query["before"]] - PAGE)
-    return 0
+    after, before = str(query.get("after", "")), str(query.get("before", ""))
+    if after in place:
+        return place[after] + 1
+    return max(0, place[before] - PAGE) if before in place else 0
 
 
 def _with(query: QueryDict, **changes: str) -> str:

@@ -19,6 +19,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         (
             Entry("Live", "live"),
             Entry("Explain", "explain"),
+            Entry("Playground", "playground"),
             Entry("Turns", "turns"),
             Entry("Events", "events"),
         ),
@@ -34,6 +35,9 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("Providers", "providers"),
             Entry("Credentials", "credentials"),
             Entry("Policies", "policies"),
+            Entry("Rules", "rules"),
+            Entry("Intents", "intents"),
+            Entry("Defaults", "defaults", "admin"),
         ),
     ),
     (

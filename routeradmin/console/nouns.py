@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from django.urls import reverse
 
+from routeradmin.catalog.document import Document
 from routeradmin.console.catalog import Index
 from routeradmin.console.drafts import Draft
 
@@ -60,7 +61,8 @@ class Noun:
     new_form: type[Draft] | None = None
     form_template: str = "console/catalog/form.html"
     detail_template: str = "console/catalog/detail.html"
-    has_state: bool = False
+    preview: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    has_bulk: bool = False  # rows can be ticked and acted on together
     more: Callable[[Entry, Index], Mapping[str, Any]] = field(default=lambda entry, index: {})
 
     @property
@@ -68,7 +70,10 @@ class Noun:
         return "name" if self.slug == "aliases" else "id"
 
     def entries(self, index: Index) -> Sequence[Entry]:
-        found: Sequence[Entry] = getattr(index.document, self.kind)
+        return self.entries_of(index.document)
+
+    def entries_of(self, document: Document) -> Sequence[Entry]:
+        found: Sequence[Entry] = getattr(document, self.kind)
         return found
 
     def find(self, index: Index, uid: str) -> Entry | None:

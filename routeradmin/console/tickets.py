@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 from django.contrib.sessions.models import Session
+from django.db import close_old_connections
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
@@ -129,14 +130,14 @@ async def _look_after() -> None:
 async def look() -> None:
     """Tell every holder whose ticket is void."""
     holders = list(_holders)
-    valid = await _valid({holder.ticket for holder in holders})
+    valid = await sync_to_async(_valid)({holder.ticket for holder in holders})
     for holder in holders:
         if holder.ticket not in valid:
             holder.lose()
 
 
-@database_sync_to_async
 def _valid(tickets: Iterable[Ticket]) -> set[Ticket]:
+    close_old_connections()  # outside a request nobody else looks whether one has died
     by_session = [ticket for ticket in tickets if not ticket.api_key]
     sessions = set(
         Session.objects.filter(

@@ -29,7 +29,8 @@ def waits_s(retry: Any) -> list[float]:
 
 
 def _doubling(base: float, cap: float) -> str:
-    steps, value = [], base
+    steps: list[str] = []
+    value = base
     while len(steps) < 4 and value < cap:
         steps.append(seconds(value))
         value *= 2

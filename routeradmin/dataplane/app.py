@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from routeradmin.dataplane import decision, dialects, faults, inference, models, probes
+from routeradmin.dataplane import decision, dialects, faults, inference, models, probes, socket
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import ClientGone, Receive, Scope, Send, answer, request_id
 from routeradmin.services.runtime import Runtime
@@ -72,7 +72,7 @@ LEASE_VERBS: dict[str, Handler] = {
 
 def claims(path: str) -> bool:
     """Whether the data plane answers this path, be it with a 404 in its own shape."""
-    return path in EXACT or path.startswith((LEASES, "/v1/")) or path == "/v1"
+    return path in EXACT or path.startswith((LEASES, "/v1/")) or path in ("/v1", socket.PATH)
 
 
 def find(path: str) -> tuple[dict[str, Handler], str]:
@@ -97,6 +97,9 @@ class DataPlane:
         self._runtime = runtime
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await socket.serve(self._runtime, scope, receive, send)
+            return
         exchange = Exchange(self._runtime(), scope, receive, send, request_id(scope))
         try:
             methods, exchange.argument = find(scope["path"])

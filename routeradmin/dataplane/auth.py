@@ -43,7 +43,7 @@ def authorize(runtime: Runtime, scope: Scope, *scopes: str) -> Key:
             "'manage.py create_key'.",
             headers=((b"www-authenticate", b"Bearer"),),
         )
-    if not any(scope_name in key.scopes for scope_name in scopes):
+    if key.scopes.isdisjoint(scopes):
         raise ApiError(
             403,
             "insufficient_scope",

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from routeradmin.dataplane.http import Header
 from routeradmin.engine.outcome import Ending
 from routeradmin.services.inference.interrupt import Interrupt
+from routeradmin.services.keys import Key
 
 if TYPE_CHECKING:
     from routeradmin.dataplane.app import Exchange
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 # A request that is answered sooner needs nobody to look whether its client is still there.
 WATCH_AFTER_S = 0.05
+_PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 _EVENT_STREAM: tuple[Header, ...] = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache"),
@@ -30,13 +32,13 @@ class Client:
     Use as a context manager: meanwhile it watches, and fires the interrupt when the client leaves.
     """
 
-    def __init__(self, exchange: Exchange, interrupt: Interrupt) -> None:
+    def __init__(self, exchange: Exchange, interrupt: Interrupt, key: Key) -> None:
         self._exchange = exchange
+        self._key = key
         self._interrupt = interrupt
         self._watching: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self.turning: Turning | None = None
-        self.limits: list[Header] = []
         self.began = False
 
     def __enter__(self) -> Client:
@@ -58,6 +60,11 @@ class Client:
             pass
         self._interrupt.fire(Ending.CANCELLED)
 
+    def limits(self) -> list[Header]:
+        """What is left of the key's limits now."""
+        runtime = self._exchange.runtime
+        return runtime.limits.headers(self._key, runtime.clock())
+
     async def begin(self) -> None:
         turning = self.turning
         self.began = self._exchange.answered = True
@@ -65,7 +72,7 @@ class Client:
             *_EVENT_STREAM,
             (b"x-request-id", self._exchange.request_id),
             *(turn_headers(turning) if turning is not None else ()),
-            *self.limits,
+            *self.limits(),
         ]
         await self._exchange.send(
             {"type": "http.response.start", "status": 200, "headers": headers}
@@ -95,5 +102,5 @@ def turn_headers(turning: Turning) -> list[Header]:
 
 @lru_cache(maxsize=4096)
 def header_value(text: str) -> bytes:
-    """Ids may hold any character; what a header cannot is percent-encoded."""
-    return quote(text, safe="!#$&'()*+,/:;=?@[]-._~ |").encode()
+    """What a header cannot hold is percent-encoded; ids are printable ASCII anyway."""
+    return quote(text, safe=_PRINTABLE).encode()

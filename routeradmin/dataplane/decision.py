@@ -10,6 +10,7 @@ from routeradmin.dataplane.auth import authorize
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import parse, read_body
 from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services.keys import Key
 from routeradmin.services.messages import Message, Release, Renew, Report, Select, Simulate
 
 if TYPE_CHECKING:
@@ -22,14 +23,7 @@ M = TypeVar("M", bound=Message)
 async def select(exchange: Exchange) -> None:
     """A lease on the deployment to use now."""
     key = authorize(exchange.runtime, exchange.scope, "select")
-    message = await body(exchange, Select)
-    if message.secret and "secrets" not in key.scopes:
-        raise ApiError(
-            403,
-            "insufficient_scope",
-            f"The key '{key.name}' lacks the scope secrets; select without \"secret\": true.",
-            param="secret",
-        )
+    message = permitted(await body(exchange, Select), key)
     selected = await selecting.select(exchange.runtime, message, key, exchange.request_id.decode())
     await exchange.reply(200, selected.as_json())
 
@@ -72,6 +66,18 @@ async def simulate(exchange: Exchange) -> None:
     message = await body(exchange, Simulate)
     answer = await explaining.simulate(exchange.runtime, message, key)
     await exchange.reply(200, orjson.dumps(answer))
+
+
+def permitted(message: Select, key: Key) -> Select:
+    """The message, unless it asks for a secret that the key may not see. Raises ApiError 403."""
+    if message.secret and "secrets" not in key.scopes:
+        raise ApiError(
+            403,
+            "insufficient_scope",
+            f"The key '{key.name}' lacks the scope secrets; select without \"secret\": true.",
+            param="secret",
+        )
+    return message
 
 
 async def body(exchange: Exchange, model: type[M]) -> M:

@@ -55,25 +55,23 @@ async def carry_out(exchange: Exchange, api: str, operation: str | None = None) 
     key = authorize(runtime, exchange.scope, "inference")
     asked = await read(exchange, api, operation or api)
     interrupt = Interrupt()
-    with Client(exchange, interrupt) as client:
+    with Client(exchange, interrupt, key) as client:
         turning = Turning(runtime, asked, key, client, interrupt, exchange.request_id.decode())
         client.turning = turning
         result = await turning.run()
-        client.limits = runtime.limits.headers(key, runtime.clock())
         if result.halt.halt is HaltReason.CANCELLED:
             return  # nobody is there to be answered
         if client.began:
             await client.end(end_of_stream(exchange, asked, result))
         else:
-            await answer(exchange, asked, turning, result, client.limits)
+            await answer(exchange, asked, turning, result, client.limits())
 
 
 async def read(exchange: Exchange, api: str, operation: str) -> Asked:
     """Raises ApiError 400 for a body or header that routing cannot go by, 413 for a large body."""
     raw = await read_body(exchange.receive, MOST_BODY_BYTES)
     try:
-        wishes = asking.wishes_of(exchange.scope["headers"], api)
-        return asking.read(api, operation, raw, wishes)
+        return asking.read(api, operation, raw, exchange.scope["headers"])
     except BadBody as problem:
         raise ApiError(400, "invalid_json", str(problem)) from None
     except Invalid as problem:

@@ -50,7 +50,13 @@ def names(snapshot: Snapshot, key: Key) -> list[str]:
 
 def _entry(name: str, anthropic: bool) -> dict[str, Any]:
     if anthropic:
-        return {"type": "model", "id": name, "display_name": name, "created_at": _SINCE}
+        return {
+            "type": "model",
+            "id": name,
+            "display_name": name,
+            "created_at": _SINCE,
+            "lifecycle": "active",
+        }
     return {"id": name, "object": "model", "created": _SINCE_S, "owned_by": OWNER}
 
 

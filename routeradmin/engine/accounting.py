@@ -44,8 +44,6 @@ def tokens_used(outcome: Outcome, held: int) -> int:
 
 def sample(state: CandidateState, outcome: Outcome) -> None:
     """Fold a success's times into the mean (the first as it is, then alpha 0.2) and the samples."""
-    if outcome.failure is not None:
-        return
     if outcome.latency_ms is not None:
         mean = state.latency_ema_ms
         step = 0.0 if mean is None else LATENCY_ALPHA * (outcome.latency_ms - mean)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from routeradmin.engine.condition import cooling, effective_state, remaining_s
@@ -13,8 +14,13 @@ from routeradmin.engine.windows import ends, used, window
 
 def utc_text(at: float) -> str:
     """ISO 8601 in UTC with milliseconds, from epoch seconds."""
-    moment = datetime.fromtimestamp(round(at * 1000) / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    second, ms = divmod(round(at * 1000), 1000)
+    return f"{_to_the_second(second)}.{ms:03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _to_the_second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).replace(tzinfo=None).isoformat()
 
 
 def runtime_json(candidate: Candidate, state: CandidateState, now: float) -> dict[str, Any]:

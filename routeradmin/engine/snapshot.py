@@ -125,7 +125,8 @@ class Tier:
             return not (request.needs_secret and candidate.secret_missing)
 
         pairs = zip(self.candidates, static, strict=True)
-        return Table([c for c, reasons in pairs if left(c, reasons)], static)
+        candidates = [c for c, reasons in pairs if left(c, reasons)]
+        return Table(candidates, static, lasting=not request.opaque)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -275,7 +275,7 @@ class StateView(Protocol):
         ...
 
     def suspects(self, table: Table) -> Sequence[int] | None:
-        """Where in the table ``suspect`` states are, in any order; None: look at every state."""
+        """Where in the table ``suspect`` states are, ascending; None: look at every state."""
         ...
 
     def cursor(self, name: str) -> int:

@@ -17,15 +17,21 @@ class Table:
     """Candidates in order, grouped by deployment, with cumulative deployment weights.
 
     ``static`` has the static reasons of every candidate of the tier, those left out included.
+    ``lasting``: later requests may meet this table again, so that keeping facts about it pays.
     ``safe_tokens``: a state that is not ``suspect`` has used at most half of its tpm limit, so no
     estimate up to this figure can be refused by it.
     """
 
     def __init__(
-        self, candidates: Sequence[Candidate], static: Sequence[tuple[str, ...]] = ()
+        self,
+        candidates: Sequence[Candidate],
+        static: Sequence[tuple[str, ...]] = (),
+        *,
+        lasting: bool = True,
     ) -> None:
         self.candidates = tuple(candidates)
         self.static = tuple(static)
+        self.lasting = lasting
         groups: dict[str, list[int]] = {}
         for i, candidate in enumerate(self.candidates):
             groups.setdefault(candidate.deployment.id, []).append(i)

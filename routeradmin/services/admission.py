@@ -68,10 +68,15 @@ class Charge:
 
 
 class KeyLimits:
-    """The use of every key that has limits, by key id."""
+    """The use of every key that has limits, by key id.
+
+    A charge whose attempt another request will end is kept under its lease (``keep``, ``end``);
+    one whose lease ran out unreported is given back when its key is next at its limit.
+    """
 
     def __init__(self) -> None:
         self._uses: dict[str, KeyUse] = {}
+        self._kept: dict[str, tuple[float, Charge]] = {}
 
     def use_of(self, key: Key, now: float) -> KeyUse:
         use = self._uses.get(key.uid)
@@ -89,6 +94,8 @@ class KeyLimits:
             return None
         use = self.use_of(key, now)
         minute_s = ends(window(now)) - now
+        if key.max_parallel_requests is not None and use.active >= key.max_parallel_requests:
+            self._end_overdue(use, now)
         if key.max_parallel_requests is not None and use.active >= key.max_parallel_requests:
             return _refused(
                 "max_parallel_requests", key.max_parallel_requests, "at once", SLOT_RETRY_S
@@ -112,6 +119,30 @@ class KeyLimits:
         use.tokens += estimate
         use.day_tokens += estimate
         return Charge(use, use.window, use.day, estimate)
+
+    def keep(self, lease_id: str, charge: Charge, expires_at: float) -> None:
+        """Keep the charge under its lease; again, with a later end, when the lease is renewed."""
+        self._kept[lease_id] = (expires_at, charge)
+
+    def renew(self, lease_id: str, expires_at: float) -> None:
+        kept = self._kept.get(lease_id)
+        if kept is not None:
+            self._kept[lease_id] = (expires_at, kept[1])
+
+    def end(self, lease_id: str, tokens: int | None) -> None:
+        """The lease is over; ``tokens`` None keeps what was held, 0 gives it back."""
+        kept = self._kept.pop(lease_id, None)
+        if kept is not None:
+            kept[1].settle(kept[1].held if tokens is None else tokens)
+
+    def _end_overdue(self, use: KeyUse, now: float) -> None:
+        over = [
+            lease_id
+            for lease_id, (expires_at, charge) in self._kept.items()
+            if charge.use is use and expires_at <= now
+        ]
+        for lease_id in over:
+            self.end(lease_id, None)
 
     def headers(self, key: Key, now: float) -> list[tuple[bytes, bytes]]:
         """``x-ratelimit-*`` of the minute's limits that the key has."""

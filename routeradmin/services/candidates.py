@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -19,15 +18,10 @@ from routeradmin.engine.condition import (
     health_at,
     remaining_s,
 )
+from routeradmin.engine.describe import utc_text
 from routeradmin.engine.objects import Credential, Deployment, Target
 from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import CandidateKey, CandidateState
-
-
-def timestamp(at: float) -> str:
-    """Epoch seconds as UTC with milliseconds: ``2026-01-01T00:00:00.000Z``."""
-    moment = datetime.fromtimestamp(at, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
@@ -131,7 +125,7 @@ def _window(state: CandidateState, used: int, limit: int | None, now: float) -> 
     return {
         "used": used if state.window == window else 0,
         "limit": limit,
-        "resets_at": timestamp((window + 1) * WINDOW_S),
+        "resets_at": utc_text((window + 1) * WINDOW_S),
     }
 
 
@@ -143,8 +137,8 @@ def _cooldown(state: CandidateState, now: float) -> dict[str, Any] | None:
         "class": cooldown.cls,
         "status": cooldown.status,
         "message": cooldown.message,
-        "since": timestamp(cooldown.since),
-        "until": timestamp(cooldown.until),
+        "since": utc_text(cooldown.since),
+        "until": utc_text(cooldown.until),
         "remaining_s": round(remaining_s(cooldown, now), 3),
         "level": cooldown.level,
         "set_by": cooldown.set_by,
@@ -159,7 +153,7 @@ def _last_error(state: CandidateState) -> dict[str, Any] | None:
         "class": error.cls,
         "status": error.status,
         "message": error.message,
-        "at": timestamp(error.at),
+        "at": utc_text(error.at),
     }
 
 

@@ -7,7 +7,6 @@ billed; messages are redacted.
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 import orjson
 from asgiref.sync import async_to_sync
 
-from routeradmin.adapters.upstream import EndpointSettings, UpstreamFailure
+from routeradmin.adapters.upstream import EndpointSettings, UpstreamFailure, reach
 from routeradmin.engine.objects import Credential, Deployment
 from routeradmin.services import calling, looking, probing
 from routeradmin.services import runtime as runtimes
@@ -24,8 +23,6 @@ from routeradmin.services.runtime import Runtime
 
 STEP_LIMIT_S = 20.0
 MOST_TEXT = 300
-# Where a call that brought no answer came to its end, by the failure's kind.
-ENDED_AT = {"dns": "dns", "tls": "tls", "connect": "connection", "timeout-connect": "connection"}
 STREAMED = ("chat-completions", "completions", "responses", "messages")
 
 
@@ -72,41 +69,57 @@ class _Attempt:
 
     async def steps(self) -> tuple[Step, ...]:
         """As far as they go: after one that failed the rest is not tried."""
-        taken = [await _timed("dns", self._dns)]
+        taken = await self._way()
         if taken[-1].ok is not False:
             taken += await self._model_list()
         if all(step.ok is not False or step.name == "model" for step in taken):
             taken.append(await _timed("first_token", self._first_token))
         return tuple(taken)
 
-    async def _dns(self) -> Step:
+    async def _way(self) -> list[Step]:
+        """Name, connection, TLS, on a connection of its own; with a proxy that is the proxy's."""
         if self._deployment.endpoint.proxy:
-            return Step("dns", None, "the proxy looks the name up")
-        port = self._url.port or (443 if self._url.scheme == "https" else 80)
-        loop = asyncio.get_running_loop()
-        try:
-            found = await loop.getaddrinfo(self._url.hostname, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
-            return Step("dns", False, "the host name is not known: check the base URL")
-        return Step("dns", True, ", ".join(dict.fromkeys(str(entry[4][0]) for entry in found)))
+            words = "through the proxy: the next step tells"
+            return [Step(name, None, words) for name in ("dns", "connection", "tls")]
+        addresses: list[str] = []
+        host, port = self._url.hostname or "", self._port
+
+        async def look_up() -> Step:
+            addresses.extend(await reach.look_up(host, port, runtimes.upstream_policy()))
+            return Step("dns", True, ", ".join(addresses))
+
+        async with reach.Line() as line:
+
+            async def connect() -> Step:
+                return Step("connection", True, await line.connect(addresses, port))
+
+            async def secure() -> Step:
+                if self._url.scheme != "https":
+                    return Step("tls", None, "the base URL is plain http")
+                return Step("tls", True, await line.secure(host, self._deployment.endpoint.ca_file))
+
+            taken: list[Step] = []
+            for name, take in (("dns", look_up), ("connection", connect), ("tls", secure)):
+                taken.append(await _timed(name, take))
+                if taken[-1].ok is False:
+                    break
+            return taken
+
+    @property
+    def _port(self) -> int:
+        return self._url.port or (443 if self._url.scheme == "https" else 80)
 
     async def _model_list(self) -> list[Step]:
-        """One request tells of connection, TLS, authentication and the model."""
+        """One request tells of authentication and the model."""
         started = asyncio.get_running_loop().time()
         try:
             status, body = await self._asked_for_models()
         except calling.NoSecret:
             return [Step("auth", False, "no secret is at hand for it: replace it or set it")]
         except UpstreamFailure as failure:
-            return self._broken_off(failure)
-        took_ms = _since(started)
-        secure = True if self._url.scheme == "https" else None
-        return [
-            Step("connection", True),
-            Step("tls", secure, "" if secure else "the base URL is plain http"),
-            replace(self._auth(status, body), duration_ms=took_ms),
-            self._model(status, body),
-        ]
+            return [Step("auth", False, failure.message, _since(started))]
+        auth = replace(self._auth(status, body), duration_ms=_since(started))
+        return [auth, self._model(status, body)]
 
     async def _asked_for_models(self) -> tuple[int, bytes]:
         call = calling.get(
@@ -119,11 +132,6 @@ class _Attempt:
         )
         async with self._runtime.upstream.send(call) as answer:
             return answer.status, await answer.read(probing.MOST_ANSWER_BYTES)
-
-    def _broken_off(self, failure: UpstreamFailure) -> list[Step]:
-        place = ENDED_AT.get(failure.kind, "connection")
-        before = [Step("connection", True)] if place == "tls" else []
-        return [*before, Step(place, False, failure.message)]
 
     def _auth(self, status: int, body: bytes) -> Step:
         if status in (401, 403):
@@ -186,6 +194,8 @@ async def _timed(name: str, take: Callable[[], Awaitable[Step]]) -> Step:
     try:
         async with asyncio.timeout(STEP_LIMIT_S):
             step = await take()
+    except UpstreamFailure as failure:
+        step = Step(name, False, failure.message)
     except TimeoutError:
         step = Step(name, False, f"no answer within {STEP_LIMIT_S:.0f} s")
     return replace(step, duration_ms=_since(started))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import DatabaseError, close_old_connections, transaction
 
 from routeradmin.engine.state import Change
-from routeradmin.journal.models import Attempt, Event, Turn
-from routeradmin.services import keeping
-from routeradmin.services.journal import TurnRecord
+from routeradmin.journal.models import Event
+from routeradmin.services import keeping, turn_rows
 
 if TYPE_CHECKING:
     from routeradmin.services.runtime import Runtime
@@ -40,7 +38,7 @@ def write(runtime: Runtime) -> None:
     try:
         with transaction.atomic():
             Event.objects.bulk_create(map(event_of, batch.changes))
-            write_turns(batch.turns)
+            turn_rows.write(batch.turns)
             if is_dirty:
                 keeping.save(runtime.store, runtime.kept, runtime.clock())
     except DatabaseError:
@@ -70,66 +68,4 @@ def event_of(change: Change) -> Event:
         message=change.message,
         until=moment(change.until) if change.until is not None else None,
         level=change.level,
-    )
-
-
-def write_turns(records: Sequence[TurnRecord]) -> None:
-    """Insert finished turns; one that was written before is left as it is."""
-    if not records:
-        return
-    Turn.objects.bulk_create(map(turn_of, records), ignore_conflicts=True)
-    pks = dict(
-        Turn.objects.filter(
-            uid__in=[record["id"] for record in records], attempts__isnull=True
-        ).values_list("uid", "pk")
-    )
-    Attempt.objects.bulk_create(_attempts(records, pks))
-
-
-def turn_of(record: TurnRecord) -> Turn:
-    return Turn(
-        uid=record["id"],
-        request_id=record.get("request_id") or "",
-        route=record.get("route") or "",
-        model=record.get("model") or "",
-        key=record.get("key") or "",
-        revision=record.get("revision") or 0,
-        halt=record.get("halt") or "",
-        started_at=datetime.fromisoformat(record["started_at"]),
-        duration_ms=record.get("duration_ms"),
-        overhead_ms=record.get("overhead_ms"),
-        warnings=list(record.get("warnings") or ()),
-    )
-
-
-def _attempts(records: Iterable[TurnRecord], pks: Mapping[str, int]) -> Iterable[Attempt]:
-    seen: set[str] = set()
-    for record in records:
-        if record["id"] in pks and record["id"] not in seen:
-            seen.add(record["id"])
-            for attempt in record.get("attempts") or ():
-                yield attempt_of(attempt, pks[record["id"]])
-
-
-def attempt_of(attempt: Mapping[str, Any], turn_pk: int) -> Attempt:
-    usage = attempt.get("usage") or {}
-    return Attempt(
-        turn_id=turn_pk,
-        n=attempt["n"],
-        target=attempt.get("target") or "",
-        deployment=attempt.get("deployment") or "",
-        credential=attempt.get("credential") or "",
-        provenance=dict(attempt.get("provenance") or {}),
-        auth_kind=attempt.get("auth_kind") or "",
-        billing_kind=attempt.get("billing_kind") or "",
-        failure_class=attempt.get("class") or "",
-        status=attempt.get("status"),
-        dispatch=attempt.get("dispatch") or "",
-        visible_events=attempt.get("visible_events") or 0,
-        waited_ms=attempt.get("waited_ms") or 0,
-        duration_ms=attempt.get("duration_ms"),
-        ttft_ms=attempt.get("ttft_ms"),
-        input_tokens=usage.get("input"),
-        output_tokens=usage.get("output"),
-        message=attempt.get("message") or "",
     )

@@ -8,7 +8,7 @@ and notices by the gap.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from routeradmin.engine.condition import WINDOW_S
+from routeradmin.engine.describe import utc_text
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateKey, CandidateState, Change
 from routeradmin.services import candidates
@@ -24,7 +25,9 @@ from routeradmin.services.runtime import Runtime
 FRAME_INTERVAL_S = 0.25  # at most 4 frames a second
 HEARTBEAT_S = 5.0
 ROWS_PER_FRAME = 150  # the rest follows in the next frame
-ROWS_PER_SLICE = 50  # between two slices the event loop serves requests
+# Between two slices the event loop serves requests.
+ROWS_PER_SLICE = 50
+PIECES_PER_SLICE = 8
 BACKLOG = 16  # frames a slow viewer may be behind
 CHANGES_KEPT = 100
 
@@ -43,7 +46,7 @@ class Delta:
     now: float
 
 
-Render = Callable[[Delta], str]
+Render = Callable[[Delta], Iterable[str]]
 
 
 @dataclass(slots=True)
@@ -70,7 +73,7 @@ class Viewer:
 
 
 class Feed:
-    """Samples, compares, renders, hands out. ``render`` turns a delta into HTML fragments."""
+    """Samples, compares, renders, hands out. ``render`` makes HTML fragments, one by one."""
 
     def __init__(self, runtime: Runtime, render: Render) -> None:
         self.runtime = runtime
@@ -79,6 +82,7 @@ class Feed:
         self._seen: dict[CandidateKey, _Seen] = {}
         self._snapshot: Snapshot | None = None
         self._changes: list[Change] = []
+        self._beat = runtime.heartbeats.number
         self._own_steps = 0  # frames the store's counter does not know of
         self._last_seq = 0
         self._last_sent = float("-inf")
@@ -93,19 +97,23 @@ class Feed:
 
     @contextmanager
     def watching(self) -> Iterator[Viewer]:
-        """A viewer for as long as the context lasts; its first frame greets it."""
+        """A viewer for as long as the context lasts.
+
+        Its first frame greets it with the place in the stream: a page that was read at that
+        counter or later, by this process, has missed nothing.
+        """
         viewer = Viewer()
         if not self._viewers:
             self._baseline(self.runtime.clock())
-        viewer.offer(self._frame("hello", self.seq))
+        viewer.offer(self._frame("hello", self._last_seq))
         self._viewers.add(viewer)
-        self._start()
         try:
             yield viewer
         finally:
             self._viewers.discard(viewer)
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Tick from now on, as long as someone watches; does nothing when it ticks already."""
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
 
@@ -119,33 +127,58 @@ class Feed:
 
     async def tick(self, at: float) -> None:
         """One look; ``at`` is the loop's time in seconds. Sends at most one frame."""
-        now = self.runtime.clock()
-        delta = await self._delta(now)
+        told_until = self.runtime.store.seq  # what changes from here on is the next frame's
+        delta = await self._delta(self.runtime.clock())
         if delta is not None:
+            content = await self._rendered(delta)
             self._own_steps += 1
-            self._send("update", at, self._render(delta))
+            self._send("update", at, told_until + self._own_steps, content)
         elif at - self._last_sent >= HEARTBEAT_S:
-            self._send("heartbeat", at)
+            self._send("heartbeat", at, self._last_seq)
 
-    def _send(self, kind: str, at: float, content: str | None = None) -> None:
-        seq = self.seq
-        frame = self._frame(kind, seq, content)
+    async def _rendered(self, delta: Delta) -> str:
+        pieces = []
+        for number, piece in enumerate(self._render(delta), 1):
+            pieces.append(piece)
+            if number % PIECES_PER_SLICE == 0:
+                await asyncio.sleep(0)
+        return "\n".join(pieces)
+
+    def _send(self, kind: str, at: float, seq: int, content: str | None = None) -> None:
+        frame = self._frame(kind, seq, content, self._new_beats())
         self._last_seq, self._last_sent = seq, at
         for viewer in self._viewers:
             viewer.offer(frame)
 
-    def _frame(self, kind: str, seq: int, content: str | None = None) -> str:
+    def _new_beats(self) -> dict[str, str] | None:
+        """The tick that was taken since the last frame, by candidate; quiet ones are left out."""
+        beats = self.runtime.heartbeats
+        if beats.number == self._beat:
+            return None
+        self._beat = beats.number
+        return {str(key): tick for key, tick in beats.latest.items()}
+
+    def _frame(
+        self,
+        kind: str,
+        seq: int,
+        content: str | None = None,
+        beats: dict[str, str] | None = None,
+    ) -> str:
         snapshot = self.runtime.current.snapshot
         frame: dict[str, Any] = {
             "kind": kind,
+            "process": self.runtime.process_id,
             "epoch": self.runtime.store.epoch,
             "seq": seq,
             "previous_seq": self._last_seq,
             "revision": snapshot.revision,
-            "now": candidates.timestamp(self.runtime.clock()),
+            "now": utc_text(self.runtime.clock()),
         }
         if content is not None:
             frame["content"] = content
+        if beats is not None:
+            frame["beats"] = beats
         return orjson.dumps(frame).decode()
 
     def _heard(self, changes: Sequence[Change]) -> None:
@@ -213,7 +246,7 @@ def state_json(runtime: Runtime) -> Row:
         "seq": seq_of(runtime),
         "revision": snapshot.revision,
         "config_digest": snapshot.config_digest,
-        "now": candidates.timestamp(now),
+        "now": utc_text(now),
         "degraded": sorted(runtime.degraded),
         "processes": runtime.processes(),
         "candidates": candidates.candidates_json(snapshot, runtime.store.states(), now),

@@ -72,11 +72,12 @@ def probe(
 
 def _asking(deployment: Deployment, credential: Credential) -> Asking:
     wanted = deployment.probe
-    if wanted.mode is ProbeMode.OFF or "*" in deployment.model.upstream_name:
+    has_pattern = probing.is_pattern(deployment)
+    if wanted.mode is ProbeMode.OFF or has_pattern:
         wanted = replace(wanted, mode=ProbeMode.MODELS)
     key = (wanted.mode.value, deployment.id, credential.id, wanted.path or "")
     candidate = CandidateKey(deployment.id, credential.id)
-    return Asking(key, wanted, deployment, credential, (candidate,))
+    return Asking(key, wanted, deployment, credential, (candidate,), has_pattern)
 
 
 async def _seen(asking: Asking, runtime: Runtime) -> Seen:

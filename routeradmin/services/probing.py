@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import orjson
 
@@ -25,7 +26,7 @@ from routeradmin.services.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 32
+MOST_AT_ONCE = 64
 MOST_ANSWER_BYTES = 4 * 1024 * 1024
 PROMPT = "ping"
 MOST_TOKENS = 16
@@ -35,41 +36,55 @@ ProbeKey = tuple[str, str, str, str]  # mode, endpoint id or deployment id, cred
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One probe: whom it asks, and for which candidates its answer counts."""
+    """One probe: whom it asks, and for which candidates its answer counts.
+
+    Of a deployment with a pattern that is every name it has been asked for so far.
+    """
 
     key: ProbeKey
     probe: Probe
     deployment: Deployment
     credential: Credential
     candidates: tuple[CandidateKey, ...]
+    has_pattern: bool = False
 
 
 def askings(snapshot: Snapshot) -> list[Asking]:
     """Every probe the catalog asks for; disabled deployments and credentials are left alone."""
-    grouped: dict[ProbeKey, tuple[Probe, Deployment, Credential, list[CandidateKey]]] = {}
+    grouped: dict[ProbeKey, list[tuple[Deployment, Credential]]] = {}
     for deployment, credential in _pairs(snapshot):
         probe = deployment.probe
         shared = probe.mode is ProbeMode.MODELS
         place = deployment.endpoint.id if shared else deployment.id
         key = (probe.mode.value, place, credential.id, probe.path or "")
-        found = grouped.setdefault(key, (probe, deployment, credential, []))
-        found[3].append(CandidateKey(deployment.id, credential.id))
-    return [
-        Asking(key, probe, deployment, credential, tuple(keys))
-        for key, (probe, deployment, credential, keys) in grouped.items()
-    ]
+        grouped.setdefault(key, []).append((deployment, credential))
+    return [asking_of(key, pairs) for key, pairs in grouped.items()]
+
+
+def asking_of(key: ProbeKey, pairs: Sequence[tuple[Deployment, Credential]]) -> Asking:
+    """One probe for all of the pairs; the first of them says how to ask."""
+    deployment, credential = pairs[0]
+    return Asking(
+        key,
+        deployment.probe,
+        deployment,
+        credential,
+        tuple(CandidateKey(one.id, other.id) for one, other in pairs),
+        has_pattern=any(is_pattern(one) for one, _ in pairs),
+    )
+
+
+def is_pattern(deployment: Deployment) -> bool:
+    return "*" in deployment.model.upstream_name
 
 
 def _pairs(snapshot: Snapshot) -> Iterator[tuple[Deployment, Credential]]:
     for deployment in snapshot.deployments.values():
-        # The name behind a pattern is only known once a caller asks for one.
-        asked = (
-            deployment.probe.mode is not ProbeMode.OFF and "*" not in deployment.model.upstream_name
-        )
-        if not asked or AdminState.DISABLED in (
-            deployment.admin_state,
-            deployment.provider.admin_state,
-        ):
+        mode = deployment.probe.mode
+        # No name stands for a whole pattern, so there is nothing to send a real request to.
+        if mode is ProbeMode.OFF or (mode is ProbeMode.CHAT and is_pattern(deployment)):
+            continue
+        if AdminState.DISABLED in (deployment.admin_state, deployment.provider.admin_state):
             continue
         for credential in deployment.credentials:
             if credential.admin_state is not AdminState.DISABLED:
@@ -134,7 +149,7 @@ async def probe_now(asking: Asking, runtime: Runtime) -> tuple[Outcome, list[Cha
     """Ask once and write the verdict to every candidate the probe speaks for."""
     outcome = await ask(asking, runtime)
     changes: list[Change] = []
-    for key in asking.candidates:
+    for key in spoken_for(asking, runtime):
         changes += await runtime.store.probed(
             key,
             outcome.failure is None,
@@ -146,37 +161,84 @@ async def probe_now(asking: Asking, runtime: Runtime) -> tuple[Outcome, list[Cha
     return outcome, changes
 
 
+def spoken_for(asking: Asking, runtime: Runtime) -> Sequence[CandidateKey]:
+    """The candidates that the verdict is written to."""
+    if not asking.has_pattern:
+        return asking.candidates
+    pairs = {(key.deployment, key.credential) for key in asking.candidates}
+    matched = [
+        state.key
+        for state in runtime.store.states()
+        if state.key.matched and (state.key.deployment, state.key.credential) in pairs
+    ]
+    return (*asking.candidates, *matched)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """When a probe is next, and the settings it was planned with."""
+
+    at: float
+    probe: Probe
+
+
 @dataclass(slots=True)
 class Prober:
     """Starts what is due. A probe that hangs holds only itself, and its own time limit ends it."""
 
-    due_at: dict[ProbeKey, float] = field(default_factory=dict)
+    due: dict[ProbeKey, Due] = field(default_factory=dict)
     running: dict[ProbeKey, asyncio.Task[None]] = field(default_factory=dict)
+    most_at_once: int = MOST_AT_ONCE
+    _askings: tuple[Snapshot, list[Asking]] | None = None
 
     async def tick(self, runtime: Runtime) -> None:
-        """First at once, then every interval; a probe still running is not started again."""
-        now = runtime.clock()
-        wanted = {asking.key: asking for asking in askings(runtime.current.snapshot)}
-        for gone in self.due_at.keys() - wanted.keys():
-            del self.due_at[gone]
-        for key, asking in wanted.items():
-            if self.due_at.get(key, now) > now or key in self.running:
-                continue
-            if len(self.running) >= MOST_AT_ONCE:
-                break
-            self.due_at[key] = now + asking.probe.interval_s
-            self.running[key] = asyncio.create_task(self._run(asking, runtime))
+        """First at once, then every interval; a probe still running is not started again.
 
-    async def _run(self, asking: Asking, runtime: Runtime) -> None:
-        try:
-            async with asyncio.timeout(asking.probe.timeout_s * 2 + 1):
-                await probe_now(asking, runtime)
-        except Exception:
-            log.exception("probe of %s failed in routeradmin itself", asking.key)
-        finally:
-            del self.running[asking.key]
+        Those that waited longest go first, so that none starves behind many that hang.
+        """
+        now = runtime.clock()
+        wanted = self._wanted(runtime.current.snapshot)
+        self._plan(wanted, now)
+        ready = [one for one in wanted if one.key not in self.running and self._at(one) <= now]
+        ready.sort(key=self._at)
+        for asking in ready[: max(self.most_at_once - len(self.running), 0)]:
+            self.due[asking.key] = Due(now + asking.probe.interval_s, asking.probe)
+            task = asyncio.create_task(_run(asking, runtime))
+            self.running[asking.key] = task
+            task.add_done_callback(partial(self._ended, asking.key))
+
+    def _wanted(self, snapshot: Snapshot) -> list[Asking]:
+        if self._askings is None or self._askings[0] is not snapshot:
+            self._askings = (snapshot, askings(snapshot))
+        return self._askings[1]
+
+    def _plan(self, wanted: Sequence[Asking], now: float) -> None:
+        """A probe that is new, or was set up anew, is due at once."""
+        self.due = {
+            one.key: found
+            if found is not None and found.probe == one.probe
+            else Due(now, one.probe)
+            for one in wanted
+            for found in [self.due.get(one.key)]
+        }
+
+    def _at(self, asking: Asking) -> float:
+        return self.due[asking.key].at
+
+    def _ended(self, key: ProbeKey, task: asyncio.Task[None]) -> None:
+        # Not the task's own doing: one that is cancelled before it began never gets to run.
+        self.running.pop(key, None)
 
     async def stop(self) -> None:
-        for task in self.running.values():
+        tasks = list(self.running.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self.running.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run(asking: Asking, runtime: Runtime) -> None:
+    try:
+        async with asyncio.timeout(asking.probe.timeout_s * 2 + 1):
+            await probe_now(asking, runtime)
+    except Exception:
+        log.exception("probe of %s failed in routeradmin itself", asking.key)

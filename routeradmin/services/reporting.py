@@ -56,6 +56,7 @@ async def report(
     policy = policy_of(runtime, lease)
     outcome = outcome_of(runtime, message, policy, now)
     settlement = await runtime.store.settle(lease_id, outcome, policy, now, message.generation)
+    runtime.limits.end(lease_id, tokens_of(outcome))
     if settlement.state is ReportState.REPEATED and settlement.answer is not None:
         return given(settlement.answer)
     answer = {
@@ -67,6 +68,13 @@ async def report(
         answer["expired"] = True
     await runtime.store.keep_answer(lease_id, answer, now)
     return given(answer)
+
+
+def tokens_of(outcome: Outcome) -> int | None:
+    """What the attempt used, for the key's limits; None where nobody said."""
+    if outcome.input_tokens is not None or outcome.output_tokens is not None:
+        return (outcome.input_tokens or 0) + (outcome.output_tokens or 0)
+    return 0 if outcome.failure is not None and not outcome.visible_output else None
 
 
 def given(answer: dict[str, Any]) -> dict[str, Any]:
@@ -150,6 +158,7 @@ async def renew(runtime: Runtime, lease_id: str, message: Renew, key: Key) -> di
     now = runtime.clock()
     await owned(runtime, lease_id, key)
     lease = await runtime.store.renew(lease_id, message.lease_ttl_s, now, message.generation)
+    runtime.limits.renew(lease.id, lease.expires_at)
     return {
         "lease_id": lease.id,
         "generation": lease.generation,
@@ -161,4 +170,5 @@ async def release(runtime: Runtime, lease_id: str, message: Release, key: Key) -
     """Raises LeaseNotFound, LeaseFenced."""
     await owned(runtime, lease_id, key)
     released = await runtime.store.release(lease_id, runtime.clock(), message.generation)
+    runtime.limits.end(lease_id, 0)
     return {"released": released}

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, connection, connections
 
 from routeradmin.adapters.addresses import Policy as AddressPolicy
 from routeradmin.adapters.clock import SteadyClock
@@ -29,6 +29,7 @@ from routeradmin.services import journal_writing
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.current import Current
+from routeradmin.services.heartbeats import Heartbeats
 from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
@@ -61,6 +62,7 @@ class Runtime:
     journal: Journal = field(default_factory=Journal)
     limits: KeyLimits = field(default_factory=KeyLimits)
     affinity: Affinity = field(default_factory=Affinity)
+    heartbeats: Heartbeats = field(default_factory=Heartbeats)
     selectors: dict[str, Selector] = field(default_factory=dict)
     jobs: dict[str, JobStanding] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
@@ -148,6 +150,17 @@ async def stop() -> None:
         await journal_writing.flush(runtime)
     except DatabaseError as problem:
         log.error("%d records could not be written any more: %s", runtime.journal.waiting, problem)
-    runtime.writer.submit(connections.close_all).result()
+    runtime.writer.submit(_close_database).result()
     runtime.writer.shutdown()
     await runtime.upstream.close()
+
+
+def _close_database() -> None:
+    """SQLite's write-ahead log goes into the database file, so that a copy of that one is whole."""
+    if connection.vendor == "sqlite":
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except DatabaseError as problem:
+            log.warning("the write-ahead log stays beside the database: %s", problem)
+    connections.close_all()

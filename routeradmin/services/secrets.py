@@ -6,7 +6,7 @@ Callers of upstreams get them by credential; nobody reads a ciphertext anywhere 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -104,6 +104,18 @@ def open_all(document: Document, sealer: Sealer, references: References, now: da
         if is_reference(reference)
     }
     return Opened(secrets, versions, missing, outside)
+
+
+def settled(references: References) -> Callable[[str], bool]:
+    """Tells of a reference whether there is a secret behind it now; asks the rows once."""
+    stored = set(SecretRow.objects.exclude(ciphertext="").values_list("reference", flat=True))
+
+    def is_set(reference: str) -> bool:
+        if is_reference(reference):
+            return references.resolve(reference).secret is not None
+        return reference in stored
+
+    return is_set
 
 
 def look_outside(references: References, known: Iterable[str]) -> dict[str, str]:

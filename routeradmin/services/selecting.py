@@ -12,12 +12,12 @@ from routeradmin.engine.resolve import Resolved
 from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
-from routeradmin.engine.turn_state import Opening
+from routeradmin.engine.turn_state import HaltReason, Opening
 from routeradmin.services import turns
 from routeradmin.services.asking import request_of, resolve_allowed
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
-from routeradmin.services.refusals import Refused, TurnHalted, TurnWaiting
+from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, TurnWaiting
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 
@@ -25,8 +25,8 @@ from routeradmin.services.selected import Selected
 async def select(runtime: Runtime, message: Select, key: Key, request_id: str = "") -> Selected:
     """The lease, and what its answer shows.
 
-    Raises ModelNotFound, RouteNotAllowed, Refused; with a turn also TurnNotFound, TurnMismatch,
-    TurnHalted, TurnWaiting, TurnBusy.
+    Raises ModelNotFound, RouteNotAllowed, Refused, LimitRefused; with a turn also TurnNotFound,
+    TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
     """
     now = runtime.clock()
     runtime.store.expire(now)
@@ -62,6 +62,8 @@ async def first(
 
     None: something does; the turn has the rules for it.
     """
+    if runtime.limits.refusal(key, request.estimate, now) is not None:
+        return None
     found = pick(resolved, request, runtime.store, now, runtime.rng)
     if not isinstance(found, Pick) or found.least_bad:
         return None
@@ -85,17 +87,24 @@ async def first(
         lease.id, request.model, route.id, request, candidate.key, found.tier, lease.id, now
     )
     await runtime.store.save_turn(opening, now)
+    charge(runtime, key, lease)
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
 async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple[Try, Lease]:
     """Go on with the turn until a slot is taken. Waits only where the route says to.
 
-    Raises Refused, TurnHalted, TurnWaiting.
+    Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
     while True:
         now = runtime.clock()
-        step = turn.next(runtime.store, now, runtime.rng)
+        limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
+        step = turn.next(runtime.store, now, runtime.rng, admit=lambda _: limit is None)  # noqa: B023
+        if isinstance(step, Halt) and step.halt is HaltReason.LIMIT_REFUSED and limit is not None:
+            if turn.state.attempts:
+                await turns.save(runtime, turn, now)
+                turns.record(runtime, turn, request_id=request_id)
+            raise LimitRefused(limit.message, limit.retry_after_s)
         if isinstance(step, Try):
             lease = await reserve(runtime, turn, step, key, now)
             if lease is None:
@@ -104,6 +113,7 @@ async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple
             if step.ring is not None:
                 step = step.on(step.ring.named(lease.key))
             turn.begin(step, now, lease.id)
+            charge(runtime, key, lease)
             await turns.save(runtime, turn, now)
             return step, lease
         if isinstance(step, Halt):
@@ -129,6 +139,13 @@ async def reserve(runtime: Runtime, turn: Turn, step: Try, key: Key, now: float)
         step.ring,
     )
     return await runtime.store.reserve(grant, now)
+
+
+def charge(runtime: Runtime, key: Key, lease: Lease) -> None:
+    """Hold on the key what the attempt may use, until its lease is over."""
+    held = runtime.limits.charge(key, lease.held_tokens, lease.granted_at)
+    if held is not None:
+        runtime.limits.keep(lease.id, held, lease.expires_at)
 
 
 async def wait(runtime: Runtime, step: Wait, now: float) -> None:

@@ -95,22 +95,23 @@ async def save(runtime: Runtime, turn: Turn, now: float) -> None:
     await runtime.store.save_turn(turn.state, now)
 
 
-def record(
-    runtime: Runtime,
+def as_record(
     turn: Turn,
     *,
     request_id: str = "",
     overhead_ms: float | None = None,
 ) -> dict[str, Any]:
-    """The turn as ``GET /turns/{id}`` shows it, on its way to the journal."""
-    known = turn.record()
-    kept = {
-        **known,
+    """The turn as ``GET /turns/{id}`` shows it."""
+    return {
+        **turn.record(),
         "started_at": utc_text(turn.state.started_at),
         "request_id": request_id or None,
         "key": turn.state.request.key_id,
-        "revision": runtime.current.revision,
+        "revision": turn.resolved.snapshot.revision,
         "overhead_ms": overhead_ms,
     }
-    runtime.journal.record(kept)
-    return kept
+
+
+def record(runtime: Runtime, turn: Turn, *, request_id: str = "") -> None:
+    """Send a finished turn on its way to the journal."""
+    runtime.journal.record(as_record(turn, request_id=request_id))

@@ -18,29 +18,21 @@ CYCLE_S = 75.0
 Script = dict[str, Any]
 
 
-def _pace(model: str, least_ms: int, most_ms: int, words_ms: int) -> Script:
-    """How fast a model is when nothing is wrong with it."""
-    return {
-        "model": model,
-        "steps": [{"chunk_delay_ms": words_ms}],
-        "rates": {"latency_ms": [least_ms, most_ms], "seed": len(model)},
-    }
-
-
-PACES = (
-    _pace("wave-large-2", 250, 700, 30),
-    _pace("wave-mini-2", 60, 180, 10),
-    _pace("sonata-4", 350, 900, 35),
-    _pace("etude-4", 120, 300, 15),
-    _pace("llama-8b", 400, 900, 40),
-    _pace("qwen-14b", 600, 1200, 50),
-)
+# Least and most milliseconds to the first word, and those between two words, when all is well.
+PACES = {
+    "wave-large-2": (250, 700, 30),
+    "wave-mini-2": (60, 180, 10),
+    "sonata-4": (350, 900, 35),
+    "etude-4": (120, 300, 15),
+    "llama-8b": (400, 900, 40),
+    "qwen-14b": (600, 1200, 50),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """``faults`` are in force from ``from_s`` to ``to_s`` of the cycle. ``account`` narrows them
-    to the calls with that account's secret."""
+    """``step`` is what calls meet from ``from_s`` to ``to_s`` of the cycle. ``account`` narrows
+    it to the calls with that account's secret."""
 
     from_s: float
     to_s: float
@@ -76,6 +68,7 @@ class Director:
         self._provider = provider
         self._started_at = started_at
         self._playing: tuple[Scene, ...] | None = None
+        self._changes = 0
 
     async def tick(self, runtime: Runtime) -> None:
         at_s = (runtime.clock() - self._started_at) % CYCLE_S
@@ -83,9 +76,21 @@ class Director:
         if playing == self._playing:
             return
         self._playing = playing
+        self._changes += 1
         self._provider.clear_scripts()
-        for script in (*PACES, *(script_of(scene, runtime) for scene in playing)):
-            self._provider.put_script(script)
+        for model in PACES:
+            self._provider.put_script(pace_of(model, seed=self._changes))
+        for scene in playing:
+            self._provider.put_script(script_of(scene, runtime))
+
+
+def pace_of(model: str, seed: int) -> Script:
+    least_ms, most_ms, word_ms = PACES[model]
+    return {
+        "model": model,
+        "steps": [{"chunk_delay_ms": word_ms}],
+        "rates": {"latency_ms": [least_ms, most_ms], "seed": seed},
+    }
 
 
 def script_of(scene: Scene, runtime: Runtime) -> Script:

@@ -14,6 +14,7 @@ import orjson
 from routeradmin.adapters.upstream import UpstreamFailure
 from routeradmin.engine.errors import EngineError
 from routeradmin.engine.objects import Deployment
+from routeradmin.engine.snapshot import Candidate
 from routeradmin.services import answers, calling, demo_catalog, refusals, reporting, selecting
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Report, Select
@@ -96,23 +97,22 @@ class Traffic:
             wanted = Select(
                 model=model, input_tokens=len(question), max_output_tokens=most_tokens, turn=turn
             )
-            chosen = (await selecting.select(runtime, wanted, CALLER)).as_dict()
-            turn = chosen["turn"]
-            told = await self._call(runtime, chosen, question, most_tokens)
+            chosen = await selecting.select(runtime, wanted, CALLER)
+            turn = chosen.turn_id
+            told = await self._call(runtime, chosen.candidate, question, most_tokens)
             report = Report.model_validate({"outcome": told.outcome, **told.facts})
-            answer = await reporting.report(runtime, chosen["lease_id"], report, CALLER)
+            answer = await reporting.report(runtime, chosen.lease.id, report, CALLER)
             if answer["next"]["action"] not in ("next", "retry"):
                 return
             await runtime.sleep(answer["next"]["wait_ms"] / 1000)
 
     async def _call(
-        self, runtime: Runtime, chosen: dict[str, Any], question: str, most_tokens: int
+        self, runtime: Runtime, chosen: Candidate, question: str, most_tokens: int
     ) -> Told:
-        deployment = runtime.current.snapshot.deployments.get(chosen["deployment"])
-        if deployment is None or not demo_catalog.is_demo_deployment(deployment, self._port):
+        deployment, credential = chosen.deployment, chosen.credential
+        if not demo_catalog.is_demo_deployment(deployment, self._port):
             return Told("cancelled")  # not simulated any more: nothing is sent there
         body = request_body(deployment, question, most_tokens)
-        credential = next(one for one in deployment.credentials if one.id == chosen["credential"])
         secret = runtime.secrets.get(credential)
         began = runtime.clock()
         try:

@@ -16,18 +16,17 @@ from routeradmin.services.standing import JobStanding
 
 log = logging.getLogger(__name__)
 
-LONGEST_PAUSE_S = 60.0
-
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``run`` is awaited every ``interval_s`` seconds and cut off after ``limit_s``; ``close``
-    ends what it started."""
+    """``run`` is awaited every ``interval_s`` seconds and cut off after ``limit_s``; failures in a
+    row double the pause up to ``longest_pause_s``; ``close`` ends what it started."""
 
     name: str
     interval_s: float
     run: Callable[[Runtime], Awaitable[None]]
     limit_s: float = 30.0
+    longest_pause_s: float = 60.0
     close: Callable[[], Awaitable[None]] | None = None
 
 
@@ -58,8 +57,13 @@ class Worker:
     async def _repeat(self, job: Job, standing: JobStanding) -> None:
         while not self._stopping.is_set():
             await run_once(job, self._runtime, standing)
-            pause_s = job.interval_s * 2 ** min(standing.failures_in_a_row, 10)
-            await asyncio.sleep(min(pause_s, max(job.interval_s, LONGEST_PAUSE_S)))
+            await asyncio.sleep(pause_s(job, standing))
+
+
+def pause_s(job: Job, standing: JobStanding) -> float:
+    """How long until the job's next run."""
+    backed_off_s = job.interval_s * float(2 ** min(standing.failures_in_a_row, 10))
+    return min(backed_off_s, max(job.interval_s, job.longest_pause_s))
 
 
 async def run_once(job: Job, runtime: Runtime, standing: JobStanding) -> None:
@@ -72,7 +76,7 @@ async def run_once(job: Job, runtime: Runtime, standing: JobStanding) -> None:
         standing.failed(runtime.clock(), f"cut off after {job.limit_s:g} s")
         log.error("job %s: cut off after %g s", job.name, job.limit_s)
     except Exception as problem:
-        standing.failed(runtime.clock(), f"{type(problem).__name__}: {problem}")
+        standing.failed(runtime.clock(), runtime.redact(f"{type(problem).__name__}: {problem}"))
         log.exception("job %s failed", job.name)
     else:
         standing.succeeded(runtime.clock())

@@ -24,7 +24,8 @@ def collect_when_changed() -> bool:
     if mark.is_file() and mark.read_text(encoding="utf-8") == current:
         return False
     mark.unlink(missing_ok=True)
-    call_command("collectstatic", interactive=False, verbosity=0)
+    # From scratch: by itself the command leaves a file that is older than its last copy.
+    call_command("collectstatic", interactive=False, verbosity=0, clear=True)
     mark.write_text(current, encoding="utf-8")
     return True
 

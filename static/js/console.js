@@ -44,7 +44,23 @@
     leaveLater(toast);
   }
 
-  document.addEventListener("htmx:error", () => {
+  // Whole pages do not belong into a part of one: a sign-in page leads there, an error is told.
+  document.addEventListener("htmx:before:swap", (event) => {
+    const answer = event.detail?.ctx?.response;
+    if (!answer?.raw) return;
+    if (new URL(answer.raw.url).pathname === "/login") {
+      event.preventDefault();
+      location.reload();
+    } else if (answer.status >= 400 && answer.status !== 409 && answer.status !== 422) {
+      event.preventDefault();
+      complain(answer.status === 403
+        ? "Not allowed: your role lacks this right, or the page is too old. Load it again."
+        : `The server answered ${answer.status}. Load the page again to see what is in force.`);
+    }
+  });
+
+  document.addEventListener("htmx:error", (event) => {
+    if (event.detail?.ctx?.response) return; // it did answer
     complain("The server did not answer. Nothing is known to have changed; try again.");
   });
 
@@ -64,6 +80,18 @@
     if (!menu) return;
     menu.open = false;
     menu.querySelector("summary")?.focus();
+  });
+
+  // Ticking with shift ticks everything in between.
+  let ticked = null;
+  document.addEventListener("click", (event) => {
+    if (!event.target.matches?.("input.tick")) return;
+    const all = [...document.querySelectorAll("input.tick")];
+    if (event.shiftKey && ticked) {
+      const [from, to] = [all.indexOf(ticked), all.indexOf(event.target)].sort((a, b) => a - b);
+      for (const box of all.slice(from, to + 1)) box.checked = event.target.checked;
+    }
+    ticked = event.target;
   });
 
   // Keys, off while typing and with a modifier held.

@@ -48,7 +48,12 @@ document.addEventListener("DOMContentLoaded", () => {
     if (paused) text = `paused · ${waiting} update${waiting === 1 ? "" : "s"} waiting`;
     label.dataset.state = state;
     if (label.textContent !== text) label.textContent = text;
-    document.body.dataset.stale = String(silent > STALE_MS);
+    const stale = String(silent > STALE_MS);
+    if (document.body.dataset.stale !== stale) {
+      document.body.dataset.stale = stale;
+      // What an action would act on is not known any more.
+      for (const cell of document.querySelectorAll(".act")) cell.inert = stale === "true";
+    }
     const age = document.querySelector("[data-age]");
     if (age) age.textContent = silent < 1500 ? "now" : `${Math.round(silent / 1000)} s`;
   }
@@ -151,6 +156,21 @@ document.addEventListener("DOMContentLoaded", () => {
     return pending;
   }
 
+  // Heartbeat strips: a frame brings one tick, the strip moves on by one ---------------
+
+  const BEATS = { o: "b-ok", e: "b-error", l: "b-limited", c: "b-cooling" };
+
+  function moveBeats(latest) {
+    for (const strip of document.querySelectorAll("[data-beats]")) {
+      const ticks = strip.dataset.ticks.slice(1) + (latest[strip.dataset.beats] ?? ".");
+      strip.dataset.ticks = ticks;
+      for (const [letter, name] of Object.entries(BEATS)) {
+        const bars = [...ticks].map((tick, n) => (tick === letter ? `M${4 * n} 0h3v10h-3z` : ""));
+        strip.querySelector(`.${name}`).setAttribute("d", bars.join(""));
+      }
+    }
+  }
+
   // Frames ------------------------------------------------------------------------
 
   const present = (html) =>
@@ -168,14 +188,20 @@ document.addEventListener("DOMContentLoaded", () => {
       showLink();
       return;
     }
-    const missing = frame.epoch !== epoch || frame.revision !== revision
-      || (frame.kind === "hello" ? frame.seq !== seq : frame.previous_seq !== seq);
+    // A page read later than the greeting's place has all of it, if the same process made both.
+    const behind = frame.kind === "hello"
+      ? frame.seq > seq || frame.process !== board().dataset.process
+      : frame.previous_seq !== seq;
+    const missing = behind || frame.epoch !== epoch || frame.revision !== revision;
     if (missing) {
       // Frames wait in line meanwhile, and say the newest value again: nothing goes backwards.
       event.detail.waitUntil(snapshot().then(() => {
         [epoch, seq, revision] = [frame.epoch, frame.seq, frame.revision];
       }));
-    } else seq = frame.seq;
+    } else {
+      seq = frame.seq;
+      if (frame.beats) moveBeats(frame.beats);
+    }
     if (frame.content !== undefined) {
       frame.content = present(frame.content);
       event.detail.message.data = JSON.stringify(frame);

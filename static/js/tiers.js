@@ -27,19 +27,19 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function sortRows(list) {
     const tier = (row) => Number(row.querySelector('input[type="number"]').value);
-    const used = (row) => (row.querySelector("select").value ? 0 : 1);
+    const used = (row) => (row.querySelector("[data-deployment]").value ? 0 : 1);
     const rows = [...list.children].sort((a, b) => used(a) - used(b) || tier(a) - tier(b));
     list.append(...rows);
   }
 
   document.addEventListener("change", (event) => {
     const list = event.target.closest?.("[data-tiers]");
-    if (!list || event.target.tagName !== "SELECT") return;
+    if (!list || !event.target.matches("[data-deployment]")) return;
     const last = list.lastElementChild;
-    if (!last.querySelector("select").value) return;
+    if (!last.querySelector("[data-deployment]").value) return;
     const blank = last.cloneNode(true);
     blank.querySelector('input[type="hidden"]').value = "";
-    blank.querySelector("select").value = "";
+    blank.querySelector("[data-deployment]").value = "";
     list.append(blank);
   });
 

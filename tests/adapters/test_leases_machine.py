@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from routeradmin.engine.state import Dispatch, FailureClass, Lease, LeaseFenced, Outcome
-from tests.adapters.state_store_suite import OK, Desk
+from tests.adapters.store_desk import OK, Desk
 from tests.adapters.test_state_memory import made
 from tests.engine.world import deployment
 

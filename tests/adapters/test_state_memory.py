@@ -16,7 +16,8 @@ from routeradmin.engine import leases
 from routeradmin.engine.resolve import resolve
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateKey, Change, Grant, LeaseNotFound, StateStore
-from tests.adapters.state_store_suite import LIMITED, Desk, Make, Run, StateStoreSuite
+from tests.adapters.state_store_suite import StateStoreSuite
+from tests.adapters.store_desk import LIMITED, Desk, Make, Run
 from tests.engine.world import ASK, NOW, catalog, deployment, route
 
 
@@ -84,13 +85,21 @@ def test_states_of_matched_names_are_bounded_but_keep_what_is_in_use(
 
 def test_cursors_and_rows_are_bounded(monkeypatch: pytest.MonkeyPatch, desk: Desk) -> None:
     monkeypatch.setattr(state_memory, "CURSORS_KEPT", 2)
-    monkeypatch.setattr(local_states, "ROWS_KEPT", 1)
+    monkeypatch.setattr(local_states, "TABLES_KEPT", 1)
     for name in ("a", "b", "b", "c"):
         desk.take(cursor=name)
     assert [desk.store.cursor(name) for name in "abc"] == [0, 2, 1]
     for _ in range(2):
         table = catalog([deployment("a")]).routes["r"].tiers[0].table(ASK)
         assert len(desk.store.row(table)) == 1
+
+
+def test_nothing_is_kept_of_a_table_made_for_one_request(desk: Desk) -> None:
+    tier = desk.snapshot.routes["r"].tiers[0]
+    table = tier.table(replace(ASK, opaque=("",)))
+    local = desk.store._local  # type: ignore[attr-defined]
+    assert len(desk.store.row(table)) == 1
+    assert local._rows == {}
 
 
 def test_a_cooldown_that_ended_is_written_down_by_the_tick(desk: Desk) -> None:
@@ -105,6 +114,7 @@ def test_a_cooldown_that_ended_is_written_down_by_the_tick(desk: Desk) -> None:
     assert not desk.state().suspect
     desk.store.expire(NOW + 21)
     assert len(heard) == 1
+    assert desk.store.expire(NOW + 21.1) == ()
 
 
 def test_changes_from_many_threads_lose_nothing() -> None:
@@ -122,6 +132,15 @@ def test_changes_from_many_threads_lose_nothing() -> None:
     for thread in threads:
         thread.join()
     assert desk.state().active == 0
+
+
+def test_a_departed_candidate_that_an_old_request_still_asks_for_is_looked_at(
+    desk: Desk,
+) -> None:
+    old = desk.snapshot.routes["r"].tiers[0].table(ASK)
+    desk.publish(deployment("b"))
+    assert [state.suspect for state in desk.store.row(old)] == [True]
+    assert desk.store.suspects(old) == (0,)
 
 
 def test_state_of_a_key_outside_the_catalog_stays_suspect(desk: Desk) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import OperationalError
+from django.test import Client
 
+from routeradmin.access.models import User
+from routeradmin.services import changes
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
 from tests.api.client import Api, problem
@@ -188,6 +192,9 @@ def test_a_method_that_is_not_there_names_those_that_are(
     ("path", "place"),
     [
         ("/providers?colour=red", "?colour"),
+        ("/providers/acme?colour=red", "?colour"),
+        ("/state?colour=red", "?colour"),
+        ("/events?colour=red", "?colour"),
         ("/providers?limit=none", "?limit"),
         ("/providers?cursor=x", "?cursor"),
         ("/events?status=teapot", "?status"),
@@ -207,6 +214,48 @@ def test_a_method_that_is_not_there_names_those_that_are(
 def test_a_query_that_makes_no_sense_is_named(stocked: Api, path: str, place: str) -> None:
     refused = problem(stocked.get(path), 422, "invalid_request")
     assert [one["pointer"] for one in refused["errors"]] == [place]
+
+
+def test_a_mistyped_dry_run_is_no_import(stocked: Api) -> None:
+    before = stocked.get("/catalog").content
+    file = '{"format": "routeradmin.catalog/1"}'
+    answer = stocked.put("/catalog?mode=replace&dryrun=true", file, if_match="*")
+    refused = problem(answer, 422, "invalid_request")
+    assert [one["pointer"] for one in refused["errors"]] == ["?dryrun"]
+    assert stocked.get("/catalog").content == before
+
+
+@pytest.mark.parametrize("with_session", [False, True])
+def test_a_form_with_parts_is_refused(stocked: Api, admin: User, with_session: bool) -> None:
+    client = Client()
+    if with_session:
+        client.force_login(admin)
+        stocked = Api(client=client)
+    form = "--x\r\nContent-Disposition: form-data; name=id\r\n\r\nacme\r\n--x--\r\n"
+    answer = stocked.call("POST", "/providers", form, type="multipart/form-data; boundary=x")
+    problem(answer, 415, "unsupported_media_type")
+    form_body = "id=acme&category=lab"
+    answer = stocked.call("POST", "/providers", form_body, type="application/x-www-form-urlencoded")
+    problem(answer, 400, "invalid_json")
+
+
+def test_head_is_a_get_without_its_body(stocked: Api) -> None:
+    answer = stocked.call("HEAD", "/providers/acme")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["ETag"] == stocked.get("/providers/acme").headers["ETag"]
+
+
+def test_a_database_that_is_gone_is_told_as_such(
+    stocked: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*arguments: Any, **keywords: Any) -> None:
+        raise OperationalError("could not connect to server at secret-host")
+
+    monkeypatch.setattr(changes, "create", gone)
+    answer = stocked.post("/providers", make.provider("x"))
+    problem(answer, 503, "database_unavailable")
+    assert answer.headers["Retry-After"] == "5"
+    assert b"secret-host" not in answer.content
 
 
 def test_a_reason_that_is_no_line_of_text_is_refused(stocked: Api) -> None:

@@ -93,7 +93,6 @@ def test_a_filter_accepts_any_of_its_values_and_any_member_of_a_list() -> None:
 @pytest.mark.parametrize(
     ("parameters", "place"),
     [
-        ({"serach": "x"}, "?serach"),
         ({"limit": "0"}, "?limit"),
         ({"limit": "1001"}, "?limit"),
         ({"limit": "-1"}, "?limit"),

@@ -22,8 +22,13 @@ Act = Callable[..., HttpResponse]
 
 
 @pytest.fixture
-def provider() -> Iterator[str]:
-    with running_in_thread(provider=SimulatedProvider()) as url:
+def simulated() -> SimulatedProvider:
+    return SimulatedProvider()
+
+
+@pytest.fixture
+def provider(simulated: SimulatedProvider) -> Iterator[str]:
+    with running_in_thread(provider=simulated) as url:
         yield url
 
 
@@ -93,7 +98,64 @@ def test_a_test_goes_all_the_way_to_a_first_token(api: Api, act: Act, provider: 
     assert list(steps) == ["dns", "connection", "tls", "auth", "model", "first_token"]
     assert (steps["connection"], steps["auth"], steps["first_token"]) == (True, True, True)
     assert SECRET not in answer.content.decode()
+    timed = [one["name"] for one in answer.json()["steps"] if one["duration_ms"] is not None]
+    assert timed == ["dns", "connection", "tls", "auth", "first_token"]
     assert [one["state"] for one in api.get("/state").json()["candidates"]] == ["healthy"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "step", "last_steps"),
+    [
+        ("models", {"status": 401}, {"auth": False, "model": None}),
+        ("models", {"status": 404}, {"auth": None, "model": None, "first_token": True}),
+        ("models", {"body": "no json"}, {"auth": True, "model": None, "first_token": True}),
+        (
+            "models",
+            {"body": {"data": [{"id": "other"}]}},
+            {"auth": True, "model": False, "first_token": True},
+        ),
+        ("chat", {"status": 429}, {"auth": True, "model": True, "first_token": False}),
+        ("chat", {"refuse": True}, {"auth": True, "model": True, "first_token": False}),
+    ],
+)
+def test_a_test_tells_what_each_step_met(
+    api: Api,
+    act: Act,
+    provider: str,
+    simulated: SimulatedProvider,
+    kind: str,
+    step: dict[str, Any],
+    last_steps: dict[str, bool | None],
+) -> None:
+    listed = {"body": {"data": [{"id": "acme-large"}]}}
+    simulated.put_script({"kind": "models", "steps": [listed]})
+    simulated.put_script({"kind": kind, "steps": [step]})
+    served_by(provider)
+    api.post("/credentials/acme-key/secret", {"secret": SECRET})
+    answer = act("/deployments/acme-large/test")
+    steps = steps_of(answer)
+    assert {name: steps[name] for name in list(steps)[3:]} == last_steps
+    assert answer.json()["ok"] is (False not in steps.values())  # type: ignore[attr-defined]
+    assert [one["state"] for one in api.get("/state").json()["candidates"]] == ["healthy"]
+
+
+def test_a_test_of_tls_where_none_is_spoken_ends_there(api: Api, act: Act, provider: str) -> None:
+    served_by(provider.replace("http://", "https://"))
+    api.post("/credentials/acme-key/secret", {"secret": SECRET})
+    steps = steps_of(act("/deployments/acme-large/test"))
+    assert steps == {"dns": True, "connection": True, "tls": False}
+
+
+def test_a_pattern_is_tested_as_far_as_no_name_is_needed(api: Api, act: Act, provider: str) -> None:
+    values = make.catalog(
+        endpoints=[make.endpoint(base_url=f"{provider}/v1/")],
+        models=[make.model(upstream_name="acme-*")],
+        routes=[make.route(alias="acme/*")],
+    )
+    stock(values)
+    api.post("/credentials/acme-key/secret", {"secret": SECRET})
+    steps = steps_of(act("/deployments/acme-large/test"))
+    assert (steps["auth"], steps["model"], steps["first_token"]) == (True, None, None)
 
 
 def test_a_test_stops_where_it_breaks(api: Api, act: Act) -> None:
@@ -104,7 +166,8 @@ def test_a_test_stops_where_it_breaks(api: Api, act: Act) -> None:
 
 def test_a_test_without_a_secret_says_so(api: Api, act: Act, provider: str) -> None:
     served_by(provider)
-    assert steps_of(act("/deployments/acme-large/test")) == {"dns": True, "auth": False}
+    steps = steps_of(act("/deployments/acme-large/test"))
+    assert steps == {"dns": True, "connection": True, "tls": None, "auth": False}
 
 
 @pytest.mark.parametrize("verb", ["probe", "test"])

@@ -61,7 +61,9 @@ def test_what_was_created_is_answered_listed_and_read(stocked: Api, life: Life) 
     assert created.status_code == 201, created.content
     item = created.json()
     assert_holds(item, life.body)
-    assert created.headers["Location"].startswith(f"/api/v1/{life.noun}/")
+    place = created.headers["Location"]
+    assert place.isascii()
+    assert stocked.get(place.removeprefix("/api/v1")).json() == item
 
     read = stocked.get(life.path)
     assert (read.status_code, read.json()) == (200, item)

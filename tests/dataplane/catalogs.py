@@ -24,6 +24,7 @@ def document(
     more_targets: Sequence[tuple[str, str, int]] = (),
     aliases: Sequence[dict[str, Any]] = (),
     policies: Sequence[dict[str, Any]] = (),
+    rules: Sequence[dict[str, Any]] = (),
     defaults: dict[str, Any] | None = None,
     **route: Any,
 ) -> Document:
@@ -88,6 +89,7 @@ def document(
         ],
         "aliases": list(aliases),
         "policies": list(policies),
+        "rules": list(rules),
     }
     if policy is not None:
         values["policies"].append({"id": "p", "retry": BRIEF, **policy})

@@ -188,6 +188,11 @@ class Gateway:
         assert self.loop is not None
         asyncio.run_coroutine_threadsafe(_rounds(), self.loop).result(WAIT_S)
 
+    def drop_connections(self) -> None:
+        """The next call to the upstream opens a new one."""
+        assert self.loop is not None
+        asyncio.run_coroutine_threadsafe(self.runtime.upstream.close(), self.loop).result(WAIT_S)
+
     def until(self, condition: Any) -> None:
         """Wait for something that the gateway does by itself; fails after a while."""
         for _ in range(2000):

@@ -11,10 +11,6 @@ from routeradmin.engine.snapshot import Defaults
 from tests.engine.world import ASK, NOW, World, catalog, deployment, route
 
 
-def names(*pairs: tuple[str, str]) -> dict[str, str]:
-    return dict(pairs)
-
-
 def chain(length: int) -> dict[str, str]:
     """Aliases a1 -> a2 -> ... -> m, ``length`` of them."""
     links = {f"a{n}": f"a{n + 1}" for n in range(1, length)}
@@ -35,6 +31,18 @@ def test_sixteen_hops_resolve_and_seventeen_do_not() -> None:
 def test_a_loop_of_aliases_answers_nothing() -> None:
     snapshot = catalog([deployment("d")], aliases={"a": "b", "b": "c", "c": "a", "s": "s"})
     for name in "abcs":
+        with pytest.raises(ModelNotFound):
+            resolve(snapshot, name)
+
+
+def test_a_route_wins_over_an_alias_of_the_same_name() -> None:
+    snapshot = catalog([deployment("d")], aliases={"m": "elsewhere"})
+    assert resolve(snapshot, "m").route.id == "r"
+
+
+def test_an_upstream_star_is_no_model_to_ask_a_provider_for() -> None:
+    snapshot = catalog([deployment("d", upstream="*")], route(["d"], alias="v-*"))
+    for name in ("p:*", "p:mm"):
         with pytest.raises(ModelNotFound):
             resolve(snapshot, name)
 

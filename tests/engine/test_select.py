@@ -12,6 +12,7 @@ from routeradmin.engine.objects import AdminState, Capabilities, WhenExhausted
 from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.refusal import Refusal, whole_seconds
 from routeradmin.engine.select import Pick, Selected, select
+from routeradmin.engine.snapshot import TABLES_PER_TIER
 from routeradmin.engine.state import CandidateKey, Dispatch, FailureClass, Health, Outcome
 from tests.engine.world import ASK, NOW, World, asking, catalog, deployment, route
 
@@ -153,6 +154,14 @@ def test_a_lease_says_what_was_granted() -> None:
     lease = found.lease
     assert (lease.key, lease.held_tokens, lease.route_id) == (A, 12, "r")
     assert (lease.granted_at, lease.expires_at) == (NOW, NOW + 30)
+
+
+def test_tables_of_a_tier_are_bounded() -> None:
+    world = two()
+    tier = world.resolved().route.tiers[0]
+    for number in range(100):
+        assert world.chosen(asking(reasoning_effort=f"effort-{number}")) == "a"
+    assert len(tier._tables) <= TABLES_PER_TIER
 
 
 # nothing eligible

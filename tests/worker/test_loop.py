@@ -7,7 +7,7 @@ import asyncio
 from django.test import SimpleTestCase
 
 from routeradmin.services.standing import JobStanding
-from routeradmin.worker.loop import Job, Worker, run_once
+from routeradmin.worker.loop import Job, Worker, pause_s, run_once
 
 
 class Fake:
@@ -19,6 +19,9 @@ class Fake:
 
     def clock(self) -> float:
         return self.now
+
+    def redact(self, text: str) -> str:
+        return text.replace("hunter2", "***")
 
 
 class TheLoop(SimpleTestCase):
@@ -36,6 +39,25 @@ class TheLoop(SimpleTestCase):
         await run_once(Job("j", 1, succeed), runtime, standing)  # type: ignore[arg-type]
         assert (standing.failures_in_a_row, standing.last_error) == (0, "")
         assert standing.failures == 1
+
+    async def test_what_a_job_failed_with_is_noted_without_secrets(self) -> None:
+        runtime, standing = Fake(), JobStanding("j")
+
+        async def fail(_: object) -> None:
+            raise ValueError("no login with hunter2")
+
+        with self.assertLogs("routeradmin.worker.loop", "ERROR"):
+            await run_once(Job("j", 1, fail), runtime, standing)  # type: ignore[arg-type]
+        assert standing.last_error == "ValueError: no login with ***"
+
+    def test_failures_in_a_row_double_the_pause_up_to_the_jobs_longest(self) -> None:
+        async def nothing(_: object) -> None: ...
+
+        job = Job("j", 0.1, nothing, longest_pause_s=2.0)
+        pauses = [pause_s(job, JobStanding("j", failures_in_a_row=n)) for n in (0, 1, 2, 5, 5000)]
+        assert pauses == [0.1, 0.2, 0.4, 2.0, 2.0]
+        seldom = Job("s", 600, nothing)
+        assert pause_s(seldom, JobStanding("s", failures_in_a_row=9)) == 600
 
     async def test_a_hanging_job_is_cut_off_at_its_limit(self) -> None:
         runtime, standing = Fake(), JobStanding("j")

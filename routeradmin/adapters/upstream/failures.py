@@ -68,22 +68,22 @@ def _before_sending(problem: Exception) -> tuple[FailureKind, str]:
     match problem:
         case aiohttp.ConnectionTimeoutError():
             return "timeout-connect", "the connection was not made in time"
-        case aiohttp.ClientConnectorCertificateError():
-            return "tls", f"the upstream's certificate is {_certificate_fault(problem)}"
-        case aiohttp.ClientSSLError():
-            return "tls", f"no TLS connection: {_ssl_reason(problem)}"
+        case aiohttp.ClientConnectorCertificateError(certificate_error=error):
+            return "tls", tls_fault(error)
+        case aiohttp.ClientSSLError(os_error=error):
+            return "tls", tls_fault(error)
         case aiohttp.ClientConnectorError(os_error=ConnectionRefusedByPolicy() as refused):
             return "refused-address", str(refused.__cause__)
         case aiohttp.ClientConnectorDNSError():
             return "dns", "the upstream's host name was not found"
         case aiohttp.ClientProxyConnectionError(os_error=error):
-            return "connect", f"no connection to the proxy: {_errno_text(error)}"
+            return "connect", f"no connection to the proxy: {errno_text(error)}"
         case aiohttp.ClientHttpProxyError(status=status):
             return "connect", f"the proxy refused the connection with status {status}"
         case TimeoutError():  # an OSError too
             return "timeout-total", "the total time was over before the request was sent"
         case OSError():
-            return "connect", f"no connection: {_errno_text(problem)}"
+            return "connect", f"no connection: {errno_text(problem)}"
         case aiohttp.ClientConnectionError():
             return "connect", "the connection was closed before the request was sent"
     return "protocol", "the request cannot be sent: its URL, headers or proxy are malformed"
@@ -102,7 +102,7 @@ def _after(problem: Exception) -> tuple[FailureKind, str]:
         case aiohttp.ServerDisconnectedError():
             return "reset", "the upstream closed the connection without an answer"
         case OSError():
-            return "reset", f"the connection broke: {_errno_text(problem)}"
+            return "reset", f"the connection broke: {errno_text(problem)}"
         case aiohttp.ClientConnectionError():
             return "reset", "the connection was closed"
     return "protocol", "the upstream's answer is not HTTP"
@@ -112,16 +112,15 @@ def _is_malformed(problem: Exception) -> bool:
     return isinstance(problem.__cause__, aiohttp.http_exceptions.ContentEncodingError)
 
 
-def _certificate_fault(problem: aiohttp.ClientConnectorCertificateError) -> str:
-    error = problem.certificate_error
-    code = error.verify_code if isinstance(error, ssl.SSLCertVerificationError) else 0
-    return _CERTIFICATE_FAULTS.get(code, f"not accepted (code {code})")
+def tls_fault(error: BaseException | None) -> str:
+    """What was wrong with a certificate or a handshake."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        code = error.verify_code
+        fault = _CERTIFICATE_FAULTS.get(code, f"not accepted (code {code})")
+        return f"the upstream's certificate is {fault}"
+    reason = getattr(error, "reason", None)
+    return f"no TLS connection: {str(reason or 'the handshake failed').lower().replace('_', ' ')}"
 
 
-def _ssl_reason(problem: aiohttp.ClientSSLError) -> str:
-    reason = getattr(problem.os_error, "reason", None)
-    return str(reason or "the handshake failed").lower().replace("_", " ")
-
-
-def _errno_text(error: OSError) -> str:
+def errno_text(error: OSError) -> str:
     return errno.errorcode.get(error.errno or 0, "no answer")

@@ -75,7 +75,7 @@ class Pools:
             await pool.session.close()
 
     def _session(self, settings: EndpointSettings) -> aiohttp.ClientSession:
-        trust: ssl.SSLContext | bool = _trust(settings.ca_file) if settings.ca_file else True
+        trust: ssl.SSLContext | bool = authorities(settings.ca_file) if settings.ca_file else True
         connector = aiohttp.TCPConnector(
             resolver=GuardedResolver(ThreadedResolver(), self._policy),
             socket_factory=GuardedSockets(self._policy),
@@ -109,7 +109,7 @@ def _file_version(path: str) -> object:
     return found.st_mtime_ns, found.st_ino, found.st_size
 
 
-def _trust(path: str) -> ssl.SSLContext:
+def authorities(path: str) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=path)
     except OSError as problem:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from routeradmin.catalog.files.draft import Draft, Remark
+from routeradmin.catalog.files.opening import FORMATS, open_file
 from routeradmin.catalog.files.reading import read
 from routeradmin.catalog.files.syntax import FileFormat
 from routeradmin.catalog.files.writing import write
 
-__all__ = ["FileFormat", "read", "write"]
+__all__ = ["FORMATS", "Draft", "FileFormat", "Remark", "open_file", "read", "write"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,7 @@ class Drafting:
     notes: list[Remark] = field(default_factory=list)
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
     _known: dict[tuple[Any, ...], str] = field(default_factory=dict, repr=False)
+    _numbers: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def leave(self, *place: str | int, why: str) -> None:
         self.unmapped.append(Remark(pointer(*place), why))
@@ -55,8 +56,7 @@ class Drafting:
         identity = ("account", provider_id, *key.identity, repr(sorted(more.items())))
         if identity in self._known:
             return self._known[identity]
-        number = sum(one["provider_id"] == provider_id for one in self.kinds["accounts"].values())
-        id = self._free("accounts", f"{provider_id}-key-{number + 1:03d}")
+        id = self._free("accounts", f"{provider_id}-key-{self._next('accounts', provider_id):03d}")
         entry: dict[str, Any] = {"provider_id": provider_id, "auth_kind": "anonymous"}
         entry["billing_kind"] = vendor.billing_kind
         if key.needs_secret:
@@ -97,8 +97,7 @@ class Drafting:
 
     def target(self, route_id: str, deployment_id: str, position: int = 0) -> str:
         """Target ids count up within their route, so that they sort as they were added."""
-        number = sum(one["route_id"] == route_id for one in self.kinds["targets"].values())
-        id = self._free("targets", f"{route_id}-{number + 1:04d}")
+        id = self._free("targets", f"{route_id}-{self._next('targets', route_id):04d}")
         entry = {"route_id": route_id, "serving_model_id": deployment_id, "position": position}
         return self._add("targets", id, entry)
 
@@ -117,6 +116,11 @@ class Drafting:
         if document is None:
             raise Invalid(problems)
         return Draft(self.source, document, tuple(self.unmapped), tuple(self.notes), self.secrets)
+
+    def _next(self, kind: str, owner: str) -> int:
+        """Numbers entries within their owner, from 1 on."""
+        self._numbers[kind, owner] += 1
+        return self._numbers[kind, owner]
 
     def _once(self, kind: str, identity: tuple[Any, ...], id: str, entry: dict[str, Any]) -> str:
         if identity not in self._known:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from routeradmin.catalog.files import yaml_source
-from routeradmin.catalog.files.draft import Draft
+from routeradmin.catalog.files.draft import Draft, Remark
 from routeradmin.catalog.files.drafting import Drafting, Place, stem
 from routeradmin.catalog.files.keys import environment_name, key_of
 from routeradmin.catalog.files.litellm_params import Params, split_model
@@ -17,10 +16,9 @@ SOURCE = "litellm"
 OPENAI_HOST = "api.openai.com"
 
 
-def parse(data: bytes) -> Draft:
+def parse(values: dict[str, Any], repeated: list[Remark]) -> Draft:
     """The draft of a proxy configuration. Raises Invalid where it is none."""
-    values, repeated = yaml_source.load(data)
-    return from_values(values, Drafting(SOURCE, notes=list(repeated)))
+    return from_values(values, Drafting(SOURCE, notes=repeated))
 
 
 def from_values(values: dict[str, Any], drafting: Drafting) -> Draft:

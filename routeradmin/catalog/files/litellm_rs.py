@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from routeradmin.catalog.files import yaml_source
-from routeradmin.catalog.files.draft import Draft
+from routeradmin.catalog.files.draft import Draft, Remark
 from routeradmin.catalog.files.drafting import Drafting, Place
 from routeradmin.catalog.files.keys import environment_name, key_of
 from routeradmin.catalog.files.values import amount, mapping, sequence, whole
@@ -31,10 +31,9 @@ _LIMITS = {
 _HEADERS = {"organization": "openai-organization", "project": "openai-project"}
 
 
-def parse(data: bytes) -> Draft:
+def parse(values: dict[str, Any], repeated: list[Remark]) -> Draft:
     """The draft of a gateway file. Raises Invalid where it is none."""
-    values, repeated = yaml_source.load(data)
-    drafting = Drafting(SOURCE, notes=list(repeated))
+    drafting = Drafting(SOURCE, notes=repeated)
     if values.get("kind") != "ConfigMap":
         return from_values(values, drafting)
     for name, text in mapping(values.get("data")).items():

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from routeradmin.catalog.files import yaml_source
-from routeradmin.catalog.files.draft import Draft
+from routeradmin.catalog.files.draft import Draft, Remark
 from routeradmin.catalog.files.drafting import Drafting, Place
 from routeradmin.catalog.files.switchailocal_keys import GROUPS, Entry, entries_of
 from routeradmin.catalog.files.switchailocal_settings import Settings
@@ -16,10 +15,9 @@ SOURCE = "switchailocal"
 NEW_LAYOUT = 8
 
 
-def parse(data: bytes) -> Draft:
+def parse(values: dict[str, Any], repeated: list[Remark]) -> Draft:
     """The draft of a configuration. Raises Invalid where it is none."""
-    values, repeated = yaml_source.load(data)
-    return from_values(values, Drafting(SOURCE, notes=list(repeated)))
+    return from_values(values, Drafting(SOURCE, notes=repeated))
 
 
 def from_values(values: dict[str, Any], drafting: Drafting) -> Draft:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from routeradmin.catalog.canonical import table_form
-from routeradmin.catalog.document import KINDS, Document, key_of
+from routeradmin.catalog.canonical import by_key, entry_form, table_form
+from routeradmin.catalog.document import KINDS, Document, Route, ServingModel, key_of
 from routeradmin.catalog.table import Table
 
 
@@ -42,7 +42,8 @@ class Delta:
 
 def delta(before: Document, after: Document) -> Delta:
     """A route whose targets changed counts as changed: it carries their version."""
-    found = {kind: _between(getattr(before, kind), getattr(after, kind)) for kind in KINDS}
+    implied = _Implied(before, after)
+    found = {kind: _between(getattr(before, kind), getattr(after, kind), implied) for kind in KINDS}
     _touch_routes(before, after, found)
     return Delta(found, not same(before.defaults, after.defaults))
 
@@ -51,14 +52,36 @@ def same(one: Table, other: Table) -> bool:
     return one is other or one == other or table_form(one) == table_form(other)
 
 
-def _between(before: Sequence[Table], after: Sequence[Table]) -> KindDelta:
+class _Implied:
+    """Entries that differ only by stating what holds anyway, by another entry, before and after."""
+
+    def __init__(self, before: Document, after: Document) -> None:
+        self._before, self._after = before, after
+        self._old, self._new = by_key(before.endpoints), by_key(after.endpoints)
+
+    def same(self, one: Table, other: Table) -> bool:
+        if same(one, other):
+            return True
+        if isinstance(one, ServingModel) and isinstance(other, ServingModel):
+            old, new = self._old.get(one.endpoint_id), self._new.get(other.endpoint_id)
+            stands = old and new and (old.account_id, old.probe) == (new.account_id, new.probe)
+        elif isinstance(one, Route):
+            stands = self._before.defaults.strategy == self._after.defaults.strategy
+        else:
+            return False
+        return bool(stands) and (
+            entry_form(self._before, one, self._old) == entry_form(self._after, other, self._new)
+        )
+
+
+def _between(before: Sequence[Table], after: Sequence[Table], implied: _Implied) -> KindDelta:
     old = {key_of(entry): entry for entry in before}
     result = KindDelta()
     for entry in after:
         known = old.pop(key_of(entry), None)
         if known is None:
             result.added.append(entry)
-        elif not same(known, entry):
+        elif not implied.same(known, entry):
             result.changed.append(entry)
     result.removed = list(old)
     return result

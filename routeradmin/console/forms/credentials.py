@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
 from routeradmin.console import catalog
-from routeradmin.console.drafts import Draft
+from routeradmin.console.drafts import Draft, Groups
 from routeradmin.console.fields import One, Text
 from routeradmin.console.forms.providers import ID_HELP, admin_state, tags
 
@@ -52,7 +52,7 @@ class CredentialDraft(Draft):
     )
     admin_state = admin_state()
     tags = tags()
-    groups = (
+    groups: ClassVar[Groups] = (
         ("Credential", ("id", "name", "provider_id", "admin_state", "tags")),
         ("Authentication", ("auth_kind", "api_key_header", "billing_kind", "secret_reference_id")),
     )
@@ -60,7 +60,7 @@ class CredentialDraft(Draft):
 
 class NewCredentialDraft(CredentialDraft):
     secret = secret_field(required=False)
-    groups = (
+    groups: ClassVar[Groups] = (
         ("Credential", ("id", "name", "provider_id", "admin_state", "tags")),
         (
             "Authentication",

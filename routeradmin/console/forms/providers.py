@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any, cast
+
 from django import forms
 
 from routeradmin.console.drafts import Draft
@@ -14,6 +17,11 @@ KINDS = (
     ("ollama", "ollama"),
 )
 ID_HELP = "Printable ASCII without spaces. It cannot be changed later."
+
+
+def offer(form: forms.Form, name: str, choices: Iterable[tuple[str, str]]) -> None:
+    """Replace what a choice field of this one form offers."""
+    cast(forms.ChoiceField, form.fields[name]).choices = list(choices)
 
 
 def admin_state() -> forms.ChoiceField:
@@ -42,9 +50,9 @@ class ProviderDraft(Draft):
     tags = tags()
     groups = (("Provider", ("id", "name", "category", "kind", "admin_state", "tags")),)
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # A file may name a kind that this form does not list; saving must not lose it.
         present = self.initial.get("kind") or self.data.get("kind")
         if present and present not in dict(KINDS):
-            self.fields["kind"].choices = [*KINDS, (present, present)]
+            offer(self, "kind", [*KINDS, (present, present)])

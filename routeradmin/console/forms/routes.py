@@ -10,7 +10,7 @@ from django import forms
 from routeradmin.console import catalog
 from routeradmin.console.drafts import Draft
 from routeradmin.console.fields import One, Several, Text, number
-from routeradmin.console.forms.providers import ID_HELP, admin_state, tags
+from routeradmin.console.forms.providers import ID_HELP, admin_state, offer, tags
 
 STRATEGIES = (
     ("", "the catalog's default"),
@@ -29,6 +29,7 @@ WHEN_EXHAUSTED = (
     ("least_bad", "least_bad: take what recovers first"),
 )
 BLANK_ROWS = 3
+MOST_OPTIONS = 100  # above it a row is a text field that suggests, not a select
 
 
 class TierEditor(forms.Widget):
@@ -44,7 +45,9 @@ class TierEditor(forms.Widget):
         context["widget"]["rows"] = [
             {**row, "tier": row["position"] + 1} for row in [*rows, *blanks]
         ]
-        context["widget"]["deployments"] = catalog.choices("serving_models")()
+        deployments = catalog.choices("serving_models")()
+        context["widget"]["deployments"] = deployments
+        context["widget"]["by_name"] = len(deployments) > MOST_OPTIONS
         return context
 
     def value_from_datadict(
@@ -142,7 +145,7 @@ class RouteDraft(Draft):
         super().__init__(*args, **kwargs)
         present = self.initial.get("strategy") or self.data.get("strategy") or ""
         if present.startswith("custom:"):
-            self.fields["strategy"].choices = [*STRATEGIES, (present, present)]
+            offer(self, "strategy", [*STRATEGIES, (present, present)])
 
     def typed(self) -> dict[str, Any]:
         values = super().typed()

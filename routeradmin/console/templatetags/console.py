@@ -9,10 +9,12 @@ from typing import Any
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from routeradmin.console.navigation import SECTIONS
+from routeradmin.engine.state import CandidateKey
+from routeradmin.services.heartbeats import Heartbeats
 
 register = template.Library()
 
@@ -67,6 +69,35 @@ def share_bar(share: float) -> SafeString:
     )
 
 
+BEAT_NAMES = (("o", "ok"), ("e", "error"), ("l", "limited"), ("c", "cooling"))
+BEAT_WORDS = {"o": "with traffic", "e": "with errors", "l": "rate-limited", "c": "cooling"}
+
+
+def beat_path(ticks: str, letter: str) -> str:
+    """An SVG path of one bar per tick of that letter; ticks are 4 units wide."""
+    return "".join(f"M{4 * n} 0h3v10h-3z" for n, tick in enumerate(ticks) if tick == letter)
+
+
+@register.simple_tag
+def heartbeat(beats: Heartbeats, row: Mapping[str, Any]) -> SafeString:
+    """The last 15 minutes as bars, with their sum in words."""
+    key = CandidateKey(row["deployment"], row["credential"], row["matched"] or "")
+    ticks = beats.of(key)
+    told = [f"{ticks.count(letter)} {word}" for letter, word in BEAT_WORDS.items()]
+    paths = format_html_join(
+        "", '<path class="b-{}" d="{}"/>', ((name, beat_path(ticks, x)) for x, name in BEAT_NAMES)
+    )
+    return format_html(
+        '<svg class="beats" viewBox="0 0 240 10" preserveAspectRatio="none" role="img" '
+        'data-beats="{0}" data-ticks="{1}" aria-label="{2}">'
+        '<path class="b-none" d="M0 8h240v2H0z"/>{3}</svg>',
+        row["id"],
+        ticks,
+        "Last 15 minutes, of 60 ticks: " + ", ".join(told),
+        paths,
+    )
+
+
 @register.filter
 def count(value: float | None) -> str:
     """1234567 as 1.23M; a missing figure as a dash."""
@@ -77,6 +108,11 @@ def count(value: float | None) -> str:
             unit = 1e3 if suffix == "k" else size
             return f"{value / unit:.3g}{suffix}"
     return f"{value:,.0f}".replace(",", " ")
+
+
+@register.filter
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 @register.filter
@@ -135,6 +171,16 @@ def member(mapping: Mapping[str, Any], key: str) -> Any:
     return mapping.get(key)
 
 
+def is_current(path: str, href: str) -> bool:
+    """A page's own address, its objects' below it, and those with a verb in front."""
+    if href == "/":
+        return path == "/"
+    noun = href.strip("/")
+    return noun in path.strip("/").split("/")[:2] and (
+        path.startswith(href) or path.partition(href)[0].count("/") == 1
+    )
+
+
 @register.simple_tag(takes_context=True)
 def navigation(context: template.Context) -> list[dict[str, Any]]:
     """The sections a person may see, the current page marked by its path."""
@@ -146,7 +192,7 @@ def navigation(context: template.Context) -> list[dict[str, Any]]:
             {
                 "title": entry.title,
                 "href": (href := reverse(entry.url_name)),
-                "current": request.path == href or (href != "/" and request.path.startswith(href)),
+                "current": is_current(request.path, href),
             }
             for entry in entries
             if entry.right == "viewer" or role == "admin"

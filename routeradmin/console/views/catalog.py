@@ -93,7 +93,9 @@ def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
     form = form_class(request.POST)
     if not form.is_valid():
         return _form_page(request, noun, form, status=REFUSED)
-    given = {name: value for name, value in form.typed().items() if value not in (None, "", [])}
+    given = _given(form)
+    if _asks_preview(request, noun):
+        return _previewed(request, noun, form, nested(given))
     try:
         saved = changes.create(
             noun.slug, nested(given), writes.actor(request), form.cleaned_data["reason"]
@@ -134,7 +136,31 @@ def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     form = noun.form(request.POST, exists=True)
     if not form.is_valid():
         return _form_page(request, noun, form, uid, status=REFUSED)
+    if _asks_preview(request, noun):
+        return _previewed(request, noun, form, nested({**_given(form), noun.key: uid}), uid)
     return _save(request, noun, uid, form)
+
+
+def _given(form: Draft) -> dict[str, Any]:
+    """What was typed; what was left empty takes its default."""
+    return {name: value for name, value in form.typed().items() if value not in (None, "", [])}
+
+
+def _asks_preview(request: HttpRequest, noun: Noun) -> bool:
+    return noun.preview is not None and request.POST.get("do") == "preview"
+
+
+def _previewed(
+    request: HttpRequest, noun: Noun, form: Draft, values: dict[str, Any], uid: str = ""
+) -> HttpResponse:
+    """The form as typed, with what it would do; nothing is saved."""
+    assert noun.preview is not None  # noqa: S101 - asked before
+    try:
+        preview = noun.preview(values)
+    except changes.Invalid as problems:
+        writes.show_problems(form, problems)
+        return _form_page(request, noun, form, uid, status=REFUSED)
+    return _form_page(request, noun, form, uid, extra={"preview": preview})
 
 
 def _save(request: HttpRequest, noun: Noun, uid: str, form: Draft) -> HttpResponse:

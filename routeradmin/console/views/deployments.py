@@ -91,6 +91,7 @@ NOUN = Noun(
     meaning="A deployment is one model at one endpoint, with its limits and capabilities.",
     form=DeploymentDraft,
     detail_template="console/deployments/detail.html",
+    has_bulk=True,
     columns=(
         Column("Deployment", named("deployments"), "id"),
         Column("State", _state),

@@ -65,9 +65,12 @@ def _board(wanted: board.Filter) -> dict[str, Any]:
     rows = state["candidates"]
     return {
         "state": state,
+        "process": current.process_id,
         "wanted": wanted,
         "groups": board.groups(snapshot, rows, wanted),
+        "beats": current.heartbeats,
         "sums": board.summary(rows),
+        "failing_jobs": [job for job in current.jobs.values() if job.failures_in_a_row],
         "processes_ready": sum(p["revision"] == state["revision"] for p in state["processes"]),
         "figure_states": FIGURE_STATES,
         "state_choices": board.STATES,

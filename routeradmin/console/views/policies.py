@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from routeradmin.console import wording
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from routeradmin.console import judging, wording
 from routeradmin.console.catalog import Index
 from routeradmin.console.forms.policies import PolicyDraft
 from routeradmin.console.nouns import Column, Entry, Noun, named
+from routeradmin.services import runtime
 
 
 def _waits(entry: Entry, index: Index) -> str:
@@ -58,3 +63,19 @@ NOUN = Noun(
     ),
     more=_more,
 )
+
+
+@require_safe
+def judge(request: HttpRequest) -> HttpResponse:
+    """Paste an error, see its class and what would happen under a policy."""
+    current = runtime.get()
+    asked = "status" in request.GET
+    form = judging.ErrorForm(request.GET if asked else None)
+    uid = request.GET.get("policy", "")
+    context: dict[str, Any] = {"form": form, "policies": sorted(current.current.snapshot.policies)}
+    context["policy"] = uid
+    if asked and form.is_valid():
+        policy = current.current.snapshot.policies.get(uid)
+        context["verdict"] = judging.judge(form.cleaned_data, policy, current.clock())
+    status = 422 if form.errors else 200
+    return render(request, "console/policies/judge.html", context, status=status)

@@ -20,6 +20,7 @@ from routeradmin.console.nouns import (
     tags_of,
 )
 from routeradmin.console.standing import rows_of
+from routeradmin.services import previewing
 
 MEANINGS = {name: text.partition(": ")[2] for name, text in STRATEGIES if name}
 
@@ -74,6 +75,7 @@ NOUN = Noun(
     form=RouteDraft,
     form_template="console/routes/form.html",
     detail_template="console/routes/detail.html",
+    preview=previewing.route,
     columns=(
         Column("Alias", _alias, "alias"),
         Column("Strategy", strategy_of, "strategy"),

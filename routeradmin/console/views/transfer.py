@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.catalog import files
 from routeradmin.console import catalog, writes
-from routeradmin.console.access import refused
+from routeradmin.console.access import may_configure, refused
 from routeradmin.console.forms.transfer import ImportForm
 from routeradmin.console.htmx import see_other
 from routeradmin.services import changes, runtime
@@ -22,7 +22,7 @@ CONTENT_TYPES = {"toml": "application/toml", "json": "application/json"}
 def show(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, ImportForm())
-    if not request.user.may_configure:
+    if not may_configure(request):
         return refused(request, "admin")
     form = ImportForm(request.POST, request.FILES)
     if not form.is_valid():

@@ -21,6 +21,7 @@ from routeradmin.services.changes.errors import (
     Refused,
     Stale,
 )
+from routeradmin.services.changes.importing import FileImport, import_file
 from routeradmin.services.changes.keys import (
     create_key,
     delete_key,
@@ -43,6 +44,7 @@ __all__ = [
     "AlreadyExists",
     "Commit",
     "Dependent",
+    "FileImport",
     "Imported",
     "InUse",
     "Invalid",
@@ -61,6 +63,7 @@ __all__ = [
     "disable",
     "drain",
     "enable",
+    "import_file",
     "key_values",
     "replace_document",
     "replace_secret",

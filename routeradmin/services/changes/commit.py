@@ -11,16 +11,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from routeradmin.adapters.addresses import check_url
+from django.db import transaction
+
+from routeradmin.adapters.addresses import check_proxy, check_url
 from routeradmin.catalog import canonical, rows, validate
 from routeradmin.catalog.document import Document
 from routeradmin.catalog.models import Revision
 from routeradmin.catalog.problems import Problem
 from routeradmin.catalog.rows import Delta
+from routeradmin.catalog.rows.writing import secret_ids
+from routeradmin.engine.snapshot import Snapshot
 from routeradmin.journal.models import AuditEntry, Event
 from routeradmin.services import publishing, secrets
 from routeradmin.services import runtime as runtimes
+from routeradmin.services.changes.outlook import idle_now
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.secrets import Opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,23 +63,25 @@ class Commit:
 
 @dataclass(slots=True)
 class Draft:
-    """What a write works on, inside the transaction."""
+    """What a write works on, inside the transaction.
+
+    ``secrets``: stored secrets that the write brings along, "added" or "replaced".
+    """
 
     runtime: Runtime
     now: datetime
     before: Document
     after: Document
     touched_secrets: bool = False
+    secrets: dict[str, str] = field(default_factory=dict)
     reports: list[Reported] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
 
-def commit(
-    edit: Callable[[Draft], None],
-    by: Actor,
-    reason: str = "",
-    about: tuple[str, str] | None = None,
-) -> Commit:
+Edit = Callable[[Draft], None]
+
+
+def commit(edit: Edit, by: Actor, reason: str = "", about: tuple[str, str] | None = None) -> Commit:
     """Run ``edit``, which sets ``draft.after`` and reports; then check, save and publish it.
 
     ``about``: the document's kind and key of the one object it is about. Raises Invalid with
@@ -82,20 +90,45 @@ def commit(
     runtime = runtimes.get()
     with runtime.publishing:
         with publishing.writing():
-            before = _current_document(runtime)
-            draft = Draft(runtime, publishing.moment(runtime), before, before)
-            edit(draft)
-            warnings = checked(before, draft.after)
-            delta = rows.store(before, draft.after, draft.now)
+            draft, warnings = _drafted(runtime, edit)
+            delta = rows.store(draft.before, draft.after, draft.now)
             version = rows.version_of(*about) if about else None
             if not delta and not draft.touched_secrets:
-                return Commit(publishing.latest_number(), False, before, warnings, version)
+                warnings += tuple(idle_now(runtime, draft.before, runtime.current.snapshot))
+                return Commit(publishing.latest_number(), False, draft.before, warnings, version)
             number = publishing.latest_number() + 1
-            opened = secrets.open_all(draft.after, runtime.sealer, runtime.references, draft.now)
+            opened, snapshot = _prepared(draft, number)
+            warnings += tuple(idle_now(runtime, draft.after, snapshot))
             _record(draft, number, by, reason, delta)
-            snapshot = publishing.compiled(runtime, draft.after, number, opened)
         publishing.put_in_force(runtime, snapshot, draft.after, opened)
     return Commit(number, True, draft.after, warnings, version)
+
+
+def tried(edit: Edit) -> Commit:
+    """What ``commit`` would do: the same checks and warnings, nothing kept."""
+    runtime = runtimes.get()
+    with runtime.publishing, publishing.writing():
+        draft, warnings = _drafted(runtime, edit)
+        number = publishing.latest_number()
+        changed = bool(rows.delta(draft.before, draft.after)) or draft.touched_secrets
+        secret_ids({account.secret_reference_id for account in draft.after.accounts}, draft.now)
+        _, snapshot = _prepared(draft, number)
+        transaction.set_rollback(True)
+    warnings += tuple(idle_now(runtime, draft.after, snapshot))
+    return Commit(number, changed, draft.after, warnings)
+
+
+def _drafted(runtime: Runtime, edit: Edit) -> tuple[Draft, tuple[Problem, ...]]:
+    before = _current_document(runtime)
+    draft = Draft(runtime, publishing.moment(runtime), before, before)
+    edit(draft)
+    return draft, checked(runtime, before, draft.after)
+
+
+def _prepared(draft: Draft, number: int) -> tuple[Opened, Snapshot]:
+    runtime = draft.runtime
+    opened = secrets.open_all(draft.after, runtime.sealer, runtime.references, draft.now)
+    return opened, publishing.compiled(runtime, draft.after, number, opened)
 
 
 def _current_document(runtime: Runtime) -> Document:
@@ -105,19 +138,32 @@ def _current_document(runtime: Runtime) -> Document:
     return rows.load()
 
 
-def checked(before: Document, after: Document) -> tuple[Problem, ...]:
+def checked(runtime: Runtime, before: Document, after: Document) -> tuple[Problem, ...]:
     """The warnings. Raises Invalid with every error.
 
     An address that is saved already is not judged again, so that a stricter setting does not
     stand in the way of unrelated edits; the connection is refused anyway.
     """
     known = {endpoint.base_url for endpoint in before.endpoints}
+    known_proxies = {endpoint.proxy for endpoint in before.endpoints}
+    policy = runtimes.upstream_policy()
 
     def judge(url: str) -> None:
         if url not in known:
-            check_url(url, runtimes.upstream_policy())
+            check_url(url, policy)
 
-    return tuple(validate.check(after, check_url=judge))
+    def judge_proxy(url: str) -> None:
+        if url not in known_proxies:
+            check_proxy(url, policy)
+
+    return tuple(
+        validate.check(
+            after,
+            check_url=judge,
+            check_proxy=judge_proxy,
+            is_set=secrets.settled(runtime.references),
+        )
+    )
 
 
 def _record(draft: Draft, number: int, by: Actor, reason: str, delta: Delta) -> None:

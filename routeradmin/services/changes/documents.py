@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
-from routeradmin.catalog import rows
+from routeradmin.catalog import validate
 from routeradmin.catalog.canonical import by_key
 from routeradmin.catalog.diff import Diff, diff
 from routeradmin.catalog.document import KINDS, Document
 from routeradmin.catalog.files.reading import from_values
 from routeradmin.catalog.models import Revision
-from routeradmin.catalog.problems import Problem
+from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.services import publishing
-from routeradmin.services import runtime as runtimes
-from routeradmin.services.changes import reports
-from routeradmin.services.changes.commit import Actor, Draft, checked, commit
+from routeradmin.services.changes import imported_secrets, reports
+from routeradmin.services.changes.commit import Actor, Draft, commit, tried
 from routeradmin.services.changes.errors import NotFound, Stale
 from routeradmin.services.changes.nouns import removed, replaced
 
 Mode = Literal["merge", "replace"]
+NO_SECRETS: Mapping[str, str] = MappingProxyType({})
 WITH_ADMIN_STATE = ("providers", "accounts", "serving_models", "routes")
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did, or with ``dry_run`` would do."""
+    """What a change of the whole did, or with ``dry_run`` would do.
+
+    ``secrets`` maps a stored secret that the file brought to "added" or "replaced".
+    """
 
     diff: Diff
     revision: int
     changed: bool
     warnings: tuple[Problem, ...]
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
 
 def replace_document(
@@ -42,32 +48,29 @@ def replace_document(
     dry_run: bool = False,
     if_match: int | str = "*",
     reason: str = "",
+    secrets: Mapping[str, str] = NO_SECRETS,
 ) -> Imported:
     """Apply a whole file, all or nothing. ``if_match`` is the revision it is based on.
 
     ``merge`` puts the file's objects over those of the same id, a route together with its
     targets; ``replace`` leaves nothing else. Where the file is silent about ``admin_state`` the
-    object keeps its own. Raises Invalid with every problem, Stale.
+    object keeps its own. ``secrets``: values by the reference that the document names, to be
+    stored sealed. Raises Invalid with every problem at its place in the file, Stale.
     """
-    if dry_run:
-        before = rows.load()
-        after = _applied(before, document, mode)
-        warnings = checked(before, after)
-        found = diff(before, after)
-        return Imported(found, runtimes.get().current.revision, bool(found), warnings)
-    compared: list[Diff] = []
+    twice = validate.duplicates(document)
+    if twice:
+        raise Invalid(twice)
 
     def edit(draft: Draft) -> None:
         _require_revision(if_match)
         draft.after = _applied(draft.before, document, mode)
-        compared.append(diff(draft.before, draft.after))
         draft.reports.append(reports.of_documents("import", mode, draft.before, draft.after))
+        imported_secrets.keep(draft, secrets)
 
-    done = commit(edit, by, reason)
-    return Imported(compared[-1], done.revision, done.changed, done.warnings)
+    return _changed(edit, by, reason, document, dry_run=dry_run)
 
 
-def rollback(number: int, by: Actor, reason: str = "") -> Imported:
+def rollback(number: int, by: Actor, reason: str = "", *, dry_run: bool = False) -> Imported:
     """A new revision with the catalog of an old one, but for ``admin_state`` and its drain.
 
     Raises NotFound, and Invalid where the old catalog would be refused today.
@@ -76,17 +79,35 @@ def rollback(number: int, by: Actor, reason: str = "") -> Imported:
     if row is None:
         raise NotFound("revisions", str(number))
     wanted = revision_document(row)
-    compared: list[Diff] = []
 
     def edit(draft: Draft) -> None:
         draft.after = _with_current_states(draft.before, wanted, is_rollback=True)
-        compared.append(diff(draft.before, draft.after))
         draft.reports.append(
             reports.of_documents("rollback", str(number), draft.before, draft.after)
         )
 
-    done = commit(edit, by, reason or f"rollback to r{number}")
-    return Imported(compared[-1], done.revision, done.changed, done.warnings)
+    return _changed(edit, by, reason or f"rollback to r{number}", wanted, dry_run=dry_run)
+
+
+def _changed(
+    edit: Callable[[Draft], None], by: Actor, reason: str, given: Document, *, dry_run: bool
+) -> Imported:
+    """Commit, or only try; places are those in ``given``."""
+    latest: list[Draft] = []
+
+    def noting(draft: Draft) -> None:
+        latest.append(draft)
+        edit(draft)
+
+    try:
+        done = tried(noting) if dry_run else commit(noting, by, reason)
+    except Invalid as invalid:
+        found = validate.as_in_file(invalid.problems, latest[-1].after, given)
+        raise Invalid(found, invalid.code) from invalid
+    draft = latest[-1]
+    warnings = validate.as_in_file(done.warnings, draft.after, given)
+    found_diff = diff(draft.before, draft.after)
+    return Imported(found_diff, done.revision, done.changed, tuple(warnings), draft.secrets)
 
 
 def revision_document(row: Revision) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 from django.db.models import Q
@@ -21,6 +22,7 @@ from routeradmin.services.changes.nouns import find
 from routeradmin.services.secrets import fingerprint_of, note_value
 
 MASKS = frozenset("*•·.xX")  # what consoles show in place of a secret
+PARTLY_MASKED = re.compile(r"\*{3}|\.{3}|[xX]{8}")  # or of its middle
 
 
 def taken_from(body: dict[str, Any]) -> Secret | None:
@@ -37,7 +39,7 @@ def usable(value: object) -> Secret:
     """Raises Invalid."""
     if not isinstance(value, str) or not value.strip():
         raise _refused("must be a text that is not empty")
-    if set(value) <= MASKS:
+    if set(value) <= MASKS or PARTLY_MASKED.search(value):
         raise _refused("is a mask: enter the secret itself, or leave it out to keep it")
     if not value.isprintable() or not value.isascii() or " " in value:
         raise _refused("must be printable ASCII without spaces, as a header carries it")
@@ -88,6 +90,11 @@ def _keep(draft: Draft, account: Account, secret: Secret) -> None:
         raise _refused("an anonymous credential has none: choose another auth_kind first")
     if is_reference(reference):
         raise _refused(f"is kept outside, at {reference}: change it there, or name a stored one")
+    store(draft, account.id, reference, secret)
+
+
+def store(draft: Draft, credential_id: str, reference: str, secret: Secret) -> None:
+    """Seal the secret under its name and report it; the same one again changes nothing."""
     secret_ids({reference}, draft.now)
     row = SecretRow.objects.get(reference=reference)
     before = row.fingerprint or None
@@ -96,14 +103,17 @@ def _keep(draft: Draft, account: Account, secret: Secret) -> None:
     row.ciphertext = draft.runtime.sealer.seal(secret)
     note_value(row, secret, draft.now)
     draft.touched_secrets = True
+    draft.secrets[reference] = "replaced" if before else "added"
     draft.reports.append(
-        Reported("replace-secret", "credentials", account.id, {"secret": [before, row.fingerprint]})
+        Reported(
+            "replace-secret", "credentials", credential_id, {"secret": [before, row.fingerprint]}
+        )
     )
     draft.events.append(
         Event(
             kind="secret-replaced",
             at=draft.now,
-            credential=account.id,
+            credential=credential_id,
             facts={"fingerprint": row.fingerprint},
         )
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,18 @@ _FORWARDED: Mapping[str, tuple[str, ...]] = {
     facts.MESSAGES: ("anthropic-version", "anthropic-beta"),
     facts.RESPONSES: ("openai-beta",),
     facts.CHAT: ("openai-beta",),
+}
+_OURS = (
+    "x-routeradmin-session",
+    "x-routeradmin-tags",
+    "x-routeradmin-input-tokens",
+    "x-routeradmin-deadline-ms",
+    "x-routeradmin-trace",
+    "idempotency-key",
+)
+_WANTED = {
+    api: frozenset(name.encode() for name in (*_OURS, *_FORWARDED.get(api, ())))
+    for api in facts.APIS
 }
 _MOST_TAGS = 64
 _MOST_SESSION_CHARS = 1024
@@ -35,12 +47,15 @@ class Wishes:
     trace: bool = False
     idempotency_key: str | None = None
     forwarded: tuple[tuple[str, str], ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
+
+
+_NONE = Wishes()
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """``api`` is the called protocol, ``operation`` it or ``count_tokens``; ``raw`` the body."""
+    """``api`` is the called protocol, ``operation`` it or ``count_tokens``; ``raw`` the body.
+    ``headers`` are the request's own, names in lower case."""
 
     api: str
     operation: str
@@ -48,22 +63,30 @@ class Asked:
     document: dict[str, Any]
     facts: Facts
     wishes: Wishes
+    headers: Sequence[tuple[bytes, bytes]] = ()
 
     @property
     def counts_only(self) -> bool:
         return self.operation == COUNT_TOKENS
 
 
-def read(api: str, operation: str, raw: bytes, wishes: Wishes) -> Asked:
+def read(
+    api: str, operation: str, raw: bytes, headers: Sequence[tuple[bytes, bytes]] = ()
+) -> Asked:
     """Raises BadBody, Invalid."""
+    wishes = wishes_of(headers, api)
     document = bodies.parse(raw)
-    return Asked(api, operation, raw, document, facts.read(api, document), wishes)
+    return Asked(api, operation, raw, document, facts.read(api, document), wishes, headers)
 
 
 def wishes_of(pairs: Iterable[tuple[bytes, bytes]], api: str) -> Wishes:
     """From request headers, names in lower case. Raises Invalid, naming the header."""
-    headers = [(name.decode("latin-1"), value.decode("latin-1").strip()) for name, value in pairs]
-    given = dict(headers)
+    wanted = _WANTED[api]
+    given = {
+        name.decode(): value.decode("latin-1").strip() for name, value in pairs if name in wanted
+    }
+    if not given:
+        return _NONE
     forwarded = [(name, given[name]) for name in _FORWARDED.get(api, ()) if name in given]
     return Wishes(
         session=given.get("x-routeradmin-session", "")[:_MOST_SESSION_CHARS] or None,
@@ -73,12 +96,16 @@ def wishes_of(pairs: Iterable[tuple[bytes, bytes]], api: str) -> Wishes:
         trace=given.get("x-routeradmin-trace") == "1",
         idempotency_key=given.get("idempotency-key") or None,
         forwarded=tuple(forwarded),
-        headers=tuple(headers),
     )
 
 
-def request_of(asked: Asked, key_id: str, *, translatable: bool) -> SelectRequest:
-    """What the engine is asked. The caller's own bound of the input wins over the computed one."""
+def request_of(
+    asked: Asked, key_id: str, *, translatable: bool, with_headers: bool = False
+) -> SelectRequest:
+    """What the engine is asked. The caller's own bound of the input wins over the computed one.
+
+    ``with_headers``: some route's rules look at the request's headers.
+    """
     found, wishes = asked.facts, asked.wishes
     tokens = found.input_tokens if wishes.input_tokens is None else wishes.input_tokens
     return SelectRequest(
@@ -96,8 +123,12 @@ def request_of(asked: Asked, key_id: str, *, translatable: bool) -> SelectReques
         translatable=translatable,
         needs_secret=True,
         key_id=key_id,
-        headers=wishes.headers,
+        headers=_texts(asked.headers) if with_headers else (),
     )
+
+
+def _texts(headers: Sequence[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 
 def _tags(text: str | None) -> frozenset[str]:

@@ -7,7 +7,7 @@ interrupted: ``Progress`` knows at every moment what the client has seen.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -51,13 +51,18 @@ class Progress:
 
     def complete(self, facts: AttemptFacts) -> AttemptFacts:
         """The facts with what was measured."""
-        return replace(
-            facts,
-            visible_output=self.visible_events > 0,
-            latency_ms=(perf_counter() - self.started) * 1000,
-            ttft_ms=self.ttft_ms,
-            input_tokens=self.usage.input,
-            output_tokens=self.usage.output,
+        return AttemptFacts(
+            facts.ending,
+            facts.status,
+            facts.headers,
+            facts.document,
+            facts.text,
+            facts.message,
+            self.visible_events > 0,
+            (perf_counter() - self.started) * 1000,
+            self.ttft_ms,
+            self.usage.input,
+            self.usage.output,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -25,14 +25,24 @@ _PATHS = {**calling.PATHS, COUNT_TOKENS: "messages/count_tokens"}
 _STREAM_ACCEPT = "text/event-stream, application/json"
 
 
+class Base(NamedTuple):
+    """What every call of a candidate has in common, as long as its secret stays the same."""
+
+    secret: Secret | None
+    url: str
+    headers: dict[str, str]
+    settings: EndpointSettings
+
+
 @dataclass(slots=True)
 class Ways:
     """What is worked out once for a snapshot. ``mixed``: calling protocols that some deployment
-    can only serve by translation."""
+    can only serve by translation. ``bases``: by endpoint, credential and operation."""
 
     snapshot: Snapshot
     mixed: frozenset[str]
-    settings: dict[str, EndpointSettings] = field(default_factory=dict)
+    rules_read_headers: bool
+    bases: dict[tuple[str, str, str], Base] = field(default_factory=dict)
     redactors: dict[str, tuple[Secret, Redactor | None]] = field(default_factory=dict)
 
 
@@ -42,7 +52,11 @@ _latest: Ways | None = None
 def ways_of(snapshot: Snapshot) -> Ways:
     global _latest
     if _latest is None or _latest.snapshot is not snapshot:
-        _latest = Ways(snapshot, frozenset(api for api in TRANSLATIONS if _mixed(snapshot, api)))
+        _latest = Ways(
+            snapshot,
+            frozenset(api for api in TRANSLATIONS if _mixed(snapshot, api)),
+            any(rule.headers for route in snapshot.routes.values() for rule in route.rules),
+        )
     return _latest
 
 
@@ -85,23 +99,30 @@ class CallMaker:
 
     def make(self, candidate: Candidate, protocol: str) -> UpstreamCall:
         """Raises NoSecret."""
-        asked, endpoint = self._asked, candidate.deployment.endpoint
-        operation = asked.operation if protocol == asked.api else protocol
-        secret = self._runtime.secrets.get(candidate.credential)
-        headers = calling.call_headers(endpoint, candidate.credential, secret, protocol)
-        headers["content-type"] = "application/json"
+        asked = self._asked
+        base = self._base(candidate, protocol)
+        headers = base.headers.copy()
         if asked.facts.stream:
             headers["accept"] = _STREAM_ACCEPT
         headers["idempotency-key"] = self._idempotency_key
-        if protocol == asked.api:
-            own = dict(endpoint.headers)
+        if asked.wishes.forwarded and protocol == asked.api:
+            own = dict(candidate.deployment.endpoint.headers)
             headers.update((name, v) for name, v in asked.wishes.forwarded if name not in own)
-        return UpstreamCall(
-            url=endpoint.base_url + _PATHS[operation],
-            headers=headers,
-            body=self._body(candidate, protocol),
-            settings=self._settings(candidate),
-        )
+        body = self._body(candidate, protocol)
+        return UpstreamCall(base.url, headers, body, settings=base.settings)
+
+    def _base(self, candidate: Candidate, protocol: str) -> Base:
+        operation = self._asked.operation if protocol == self._asked.api else protocol
+        endpoint, credential = candidate.deployment.endpoint, candidate.credential
+        secret = self._runtime.secrets.get(credential)
+        key = (endpoint.id, credential.id, operation)
+        base = self._ways.bases.get(key)
+        if base is None or base.secret is not secret:
+            headers = calling.call_headers(endpoint, credential, secret, protocol)
+            headers["content-type"] = "application/json"
+            url = endpoint.base_url + _PATHS[operation]
+            base = self._ways.bases[key] = Base(secret, url, headers, calling.settings_of(endpoint))
+        return base
 
     def redactor(self, candidate: Candidate) -> Redactor | None:
         """For answers of this candidate: takes out its own secret, which it may quote back.
@@ -117,13 +138,6 @@ class CallMaker:
             found = (secret, Redactor([secret]) if long else None)
             self._ways.redactors[candidate.credential.id] = found
         return found[1]
-
-    def _settings(self, candidate: Candidate) -> EndpointSettings:
-        endpoint = candidate.deployment.endpoint
-        settings = self._ways.settings.get(endpoint.id)
-        if settings is None:
-            settings = self._ways.settings[endpoint.id] = calling.settings_of(endpoint)
-        return settings
 
     def _body(self, candidate: Candidate, protocol: str) -> bytes:
         asked = self._asked

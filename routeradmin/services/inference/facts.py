@@ -14,6 +14,7 @@ from routeradmin.services.inference.counting import Text
 
 CHAT, COMPLETIONS, EMBEDDINGS = "chat-completions", "completions", "embeddings"
 RESPONSES, MESSAGES = "responses", "messages"
+APIS = (CHAT, COMPLETIONS, EMBEDDINGS, RESPONSES, MESSAGES)
 
 Json = dict[str, Any]
 

@@ -6,7 +6,6 @@ client leaving, the deadline, the server stopping.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -21,7 +20,7 @@ from routeradmin.services.asking import resolve_allowed
 from routeradmin.services.inference import attempt, streaming
 from routeradmin.services.inference.asked import Asked, request_of
 from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
-from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable
+from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable, ways_of
 from routeradmin.services.inference.interrupt import Interrupt
 from routeradmin.services.inference.renewal import Renewal
 from routeradmin.services.keys import Key
@@ -67,7 +66,12 @@ class Turning:
         now = runtime.clock()
         runtime.store.expire(now)
         snapshot = runtime.current.snapshot
-        request = request_of(asked, key.uid, translatable=translatable(snapshot, asked))
+        request = request_of(
+            asked,
+            key.uid,
+            translatable=translatable(snapshot, asked),
+            with_headers=ways_of(snapshot).rules_read_headers,
+        )
         self._resolved: Resolved = resolve_allowed(runtime, request, key, now)
         deadline_s = asked.wishes.deadline_s
         self.turn = Turn.start(
@@ -80,7 +84,7 @@ class Turning:
         )
         if self.turn.state.deadline_at is not None:
             interrupt.at(self.turn.state.deadline_at - now)
-        idempotency_key = asked.wishes.idempotency_key or secrets.token_hex(16)
+        idempotency_key = asked.wishes.idempotency_key or self.turn.state.id
         self._calls = CallMaker(runtime, self._resolved.snapshot, asked, idempotency_key)
         self._attempted: Attempted | None = None
         self.step: Try | None = None
@@ -94,6 +98,8 @@ class Turning:
         )
         while True:
             now = runtime.clock()
+            if self._interrupt.reason is Ending.DEADLINE and turn.state.halt is None:
+                turn.stop(HaltReason.DEADLINE, now)
             step = turn.next(
                 runtime.store,
                 now,
@@ -119,8 +125,6 @@ class Turning:
         with self._interrupt:
             await self._runtime.sleep(max(0.0, step.until - now))
         self._elsewhere_s += perf_counter() - waiting
-        if self._interrupt.reason is Ending.DEADLINE:
-            self.turn.stop(HaltReason.DEADLINE, self._runtime.clock())
 
     async def _try(self, step: Try, now: float) -> None:
         runtime, turn = self._runtime, self.turn
@@ -186,7 +190,7 @@ class Turning:
             now=now,
             replay_unanswered=turn.policy.turn.replay_unanswered,
         )
-        settled = _counted(outcome, progress, lease)
+        settled = _counted(self._asked, outcome, progress, lease)
         settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
         turn.tell(
             outcome,
@@ -208,12 +212,13 @@ class Turning:
     def _over(self, halt: Halt) -> Result:
         self._interrupt.close()
         overhead_ms = (perf_counter() - self._started - self._elsewhere_s) * 1000
-        record = turns.record(
-            self._runtime,
+        record = turns.as_record(
             self.turn,
             request_id=self._request_id,
             overhead_ms=round(max(0.0, overhead_ms), 3),
         )
+        if halt.halt is not None:  # a request that nothing could serve is no turn
+            self._runtime.journal.record(record)
         return Result(
             halt,
             self.turn,
@@ -226,8 +231,11 @@ class Turning:
         )
 
 
-def _counted(outcome: Outcome, progress: Progress, lease: Lease) -> Outcome:
-    """A success that reports no usage and held no estimate is charged what was seen of it."""
+def _counted(asked: Asked, outcome: Outcome, progress: Progress, lease: Lease) -> Outcome:
+    """A success that reports no usage and held no estimate is charged what was seen of it;
+    counting tokens uses none."""
+    if asked.counts_only:
+        return replace(outcome, input_tokens=0, output_tokens=0)
     unreported = outcome.input_tokens is None and outcome.output_tokens is None
     if outcome.failure is not None or not unreported or lease.held_tokens:
         return outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from routeradmin.catalog.files import litellm
+from routeradmin.catalog.files import foreign
 from routeradmin.catalog.files.draft import Draft
 from tests.catalog.foreign.drafts import draft_of, places, tiers
 
@@ -140,8 +140,8 @@ def test_everything_without_a_counterpart_is_listed_with_its_place(draft: Draft)
 
 
 def test_explicit_zeros_are_kept_apart_from_silence() -> None:
-    silent = litellm.parse(b"model_list: []").document
-    zero = litellm.parse(b"model_list: []\nrouter_settings: {num_retries: 0}").document
+    silent = foreign.read(b"model_list: []", "litellm").document
+    zero = foreign.read(b"model_list: []\nrouter_settings: {num_retries: 0}", "litellm").document
 
     assert silent.policies == ()
     assert zero.policies[0].retry.max_attempts == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from routeradmin.catalog.files import litellm_rs
+from routeradmin.catalog.files import foreign
 from routeradmin.catalog.problems import Invalid
 from tests.catalog.foreign.drafts import draft_of, places, tiers
 
@@ -67,4 +67,4 @@ def test_a_config_map_is_unwrapped_and_one_without_gateway_is_refused() -> None:
     assert draft.document.defaults.strategy == "latency_based"
     assert "/data/gateway.yaml" in places(draft.notes)
     with pytest.raises(Invalid):
-        litellm_rs.parse(b"kind: ConfigMap\ndata: {other.yaml: 'a: 1'}")
+        foreign.read(b"kind: ConfigMap\ndata: {other.yaml: 'a: 1'}", "litellm-rs")

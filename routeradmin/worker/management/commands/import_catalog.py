@@ -1,4 +1,7 @@
-"""``manage.py import_catalog``: a catalog file, checked whole and applied whole."""
+"""``manage.py import_catalog``: a catalog file, checked whole and applied whole.
+
+Exit codes: 0 imported or no difference, 1 refused, 2 a dry run that found a difference.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from routeradmin.catalog.files import read
+from routeradmin.catalog.files import FORMATS, Remark
 from routeradmin.services import changes
 from routeradmin.worker.management.loading import BY, loaded
 
@@ -21,7 +24,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", help="its path, or - for the standard input")
-        parser.add_argument("--format", choices=("auto", "toml", "json"), default="auto")
+        parser.add_argument("--format", choices=FORMATS, default="auto")
         parser.add_argument("--mode", choices=("merge", "replace"), default="merge")
         parser.add_argument(
             "--dry-run",
@@ -31,12 +34,13 @@ class Command(BaseCommand):
         parser.add_argument("--reason", default="", help="noted in the revision")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        data = contents(options["file"])
+        loaded()
         try:
-            document = read(contents(options["file"]), options["format"])
-            loaded()
-            done = changes.replace_document(
-                document,
+            file = changes.import_file(
+                data,
                 BY,
+                format=options["format"],
                 mode=options["mode"],
                 dry_run=options["dry_run"],
                 reason=options["reason"],
@@ -44,11 +48,25 @@ class Command(BaseCommand):
         except changes.Invalid as invalid:
             listed = "\n".join(map(str, invalid.problems))
             raise CommandError(f"nothing was imported:\n{listed}") from invalid
-        for warning in done.warnings:
+        self.tell(file)
+        self.conclude(file.imported, options["dry_run"])
+
+    def tell(self, file: changes.FileImport) -> None:
+        """What is open to the standard error, what changes to the standard output."""
+        if file.source != "catalog":
+            self.stderr.write(f"read as a file of {file.source}")
+        self.remark("not mapped", file.unmapped)
+        self.remark("note", file.notes)
+        for warning in file.imported.warnings:
             self.stderr.write(f"warning: {warning}")
-        if done.diff:
-            self.stdout.write(done.diff.as_text())
-        self.conclude(done, options["dry_run"])
+        if file.imported.diff:
+            self.stdout.write(file.imported.diff.as_text())
+        for reference, what in file.imported.secrets.items():
+            self.stdout.write(f"{'+' if what == 'added' else '~'} secret {reference}")
+
+    def remark(self, word: str, remarks: tuple[Remark, ...]) -> None:
+        for one in remarks:
+            self.stderr.write(f"{word}: {one.place or '/'}: {one.detail}")
 
     def conclude(self, done: changes.Imported, is_dry_run: bool) -> None:
         if is_dry_run:

@@ -1,0 +1,77 @@
+"""Route rules and intents."""
+
+from __future__ import annotations
+
+from routeradmin.console.catalog import Index
+from routeradmin.console.forms.rules import IntentDraft, RuleDraft
+from routeradmin.console.nouns import Cell, Choice, Column, Entry, Noun, link, named
+
+
+def _route(entry: Entry, index: Index) -> Cell:
+    route = index.routes.get(entry.route_id)
+    return Cell(route.alias if route else entry.route_id, url=link("routes", entry.route_id).url)
+
+
+def _id(entry: Entry, index: Index) -> Cell:
+    return link("rules", entry.id)
+
+
+def _when(entry: Entry, index: Index) -> str:
+    stated = entry.when.model_dump(exclude_defaults=True)
+    return "; ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in stated.items())
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {text}" for name, text in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(str(one) for one in value)
+    return str(value)
+
+
+def _only(entry: Entry, index: Index) -> Cell:
+    return Cell("" if entry.only else "–", tags=entry.only)
+
+
+ROUTE_CHOICE = Choice(
+    "route",
+    "Route",
+    lambda index: sorted(index.routes),
+    lambda entry, index: entry.route_id,
+)
+RULES = Noun(
+    slug="rules",
+    kind="rules",
+    one="rule",
+    title="Rules",
+    meaning="A rule narrows a route to some of its deployments for requests that fit it, by tag, "
+    "key, header, hour or size.",
+    form=RuleDraft,
+    columns=(
+        Column("Rule", _id, "id"),
+        Column("Route", _route, "route"),
+        Column("Position", lambda entry, index: entry.position, "position", number=True),
+        Column("Where", _when),
+        Column("Only", _only),
+    ),
+    choices=(ROUTE_CHOICE,),
+)
+INTENTS = Noun(
+    slug="intents",
+    kind="intents",
+    one="intent",
+    title="Intents",
+    meaning="An intent is something that “auto” may mean, and the route that serves it.",
+    form=IntentDraft,
+    columns=(
+        Column("Intent", named("intents"), "id"),
+        Column("Route", _route, "route"),
+        Column("Description", lambda entry, index: entry.description[:160]),
+        Column("Local only", lambda entry, index: "yes" if entry.local_only else "no"),
+    ),
+    choices=(ROUTE_CHOICE,),
+    facts=(
+        Column("Examples", lambda entry, index: " · ".join(entry.examples)),
+        Column("Keywords", lambda entry, index: ", ".join(entry.keywords)),
+    ),
+)

@@ -1,0 +1,171 @@
+"""The decision API over one socket: ``/ws/select``.
+
+Frames are JSON: ``{"id", "op", "lease_id"?, "body"}`` in, ``{"id", "status", "body"}`` out, in the
+order in which answers are ready. Leases taken on a socket are given back when it closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+
+from routeradmin.dataplane import decision, faults
+from routeradmin.dataplane.auth import authorize
+from routeradmin.dataplane.errors import ApiError
+from routeradmin.dataplane.http import Receive, Scope, Send, parse, request_id
+from routeradmin.engine.state import LeaseFenced, LeaseNotFound
+from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services.keys import Key
+from routeradmin.services.messages import Release, Renew, Report, Select
+from routeradmin.services.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+PATH = "/ws/select"
+MOST_AT_ONCE = 1024
+MOST_FRAME_BYTES = 1024 * 1024
+CLOSE_CODES = {401: 4401, 403: 4403}
+
+Op = Callable[[str, bytes, Key], Awaitable[bytes]]
+
+
+async def serve(runtime: Callable[[], Runtime], scope: Scope, receive: Receive, send: Send) -> None:
+    """One connection, from its handshake to its end."""
+    await receive()  # websocket.connect
+    if scope["path"] != PATH:
+        await send({"type": "websocket.close"})
+        return
+    await send({"type": "websocket.accept"})
+    try:
+        authorize(runtime(), scope, "select")
+    except ApiError as problem:
+        # Refused before it is accepted, a browser would try again for ever.
+        code = CLOSE_CODES.get(problem.status, 4400)
+        await send({"type": "websocket.close", "code": code, "reason": problem.code})
+        return
+    socket = DecisionSocket(runtime(), scope, send)
+    try:
+        while (message := await receive())["type"] == "websocket.receive":
+            text = message.get("text")
+            await socket.take(text.encode() if text is not None else message.get("bytes") or b"")
+    finally:
+        await socket.close()
+
+
+class DecisionSocket:
+    """The leases of one connection, and what it is being asked."""
+
+    def __init__(self, runtime: Runtime, scope: Scope, send: Send) -> None:
+        self._runtime = runtime
+        self._scope = scope
+        self._send = send
+        self._request_id = request_id(scope).decode()
+        self._leases: dict[str, Key] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Semaphore(MOST_AT_ONCE)
+        self._ops: dict[str, tuple[Op, tuple[str, ...]]] = {
+            "select": (self._select, ("select",)),
+            "report": (self._report, ("select",)),
+            "renew": (self._renew, ("select",)),
+            "release": (self._release, ("select",)),
+            "explain": (self._explain, ("select", "read")),
+        }
+
+    async def take(self, frame: bytes) -> None:
+        """Start on a frame; waits while too many are under way."""
+        await self._room.acquire()
+        task = asyncio.create_task(self._answer(frame))
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    async def close(self) -> None:
+        """Stop what is under way and give every lease back."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for lease_id, key in list(self._leases.items()):
+            try:
+                await reporting.release(self._runtime, lease_id, Release(), key)
+            except (LeaseFenced, LeaseNotFound):
+                log.debug("lease %s of a closed socket was over already", lease_id)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._room.release()
+
+    async def _answer(self, frame: bytes) -> None:
+        name: Any = None
+        try:
+            asked = envelope(frame)
+            name = asked.get("id")
+            status, body = 200, await self._carry_out(asked)
+        except ApiError as problem:
+            status, body = problem.status, problem.body()
+        except faults.KNOWN as problem:
+            told = faults.answer_for(problem)
+            status, body = told.status, told.body()
+        except Exception:
+            log.exception("a frame of socket %s failed", self._request_id)
+            told = ApiError(
+                500,
+                "internal_error",
+                "Something is wrong in routeradmin itself; its log has the details under request "
+                f"id {self._request_id}.",
+            )
+            status, body = told.status, told.body()
+        text = b'{"id":%s,"status":%d,"body":%s}' % (orjson.dumps(name), status, body)
+        await self._send({"type": "websocket.send", "text": text.decode()})
+
+    async def _carry_out(self, asked: dict[str, Any]) -> bytes:
+        op = self._ops.get(str(asked.get("op")))
+        if op is None:
+            names = ", ".join(self._ops)
+            raise ApiError(422, "invalid_request", f"'op' must be one of {names}.", param="op")
+        carry_out, scopes = op
+        # Asked every time: a key may be revoked while its socket lives.
+        key = authorize(self._runtime, self._scope, *scopes)
+        lease_id = asked.get("lease_id")
+        body = orjson.dumps(asked.get("body") or {})
+        return await carry_out(lease_id if isinstance(lease_id, str) else "", body, key)
+
+    async def _select(self, lease_id: str, body: bytes, key: Key) -> bytes:
+        message = decision.permitted(parse(Select, body), key)
+        selected = await selecting.select(self._runtime, message, key, self._request_id)
+        self._leases[selected.lease.id] = key
+        return selected.as_json()
+
+    async def _report(self, lease_id: str, body: bytes, key: Key) -> bytes:
+        message = parse(Report, body)
+        answer = await reporting.report(self._runtime, lease_id, message, key, self._request_id)
+        self._leases.pop(lease_id, None)
+        return orjson.dumps(answer)
+
+    async def _renew(self, lease_id: str, body: bytes, key: Key) -> bytes:
+        return orjson.dumps(await reporting.renew(self._runtime, lease_id, parse(Renew, body), key))
+
+    async def _release(self, lease_id: str, body: bytes, key: Key) -> bytes:
+        answer = await reporting.release(self._runtime, lease_id, parse(Release, body), key)
+        self._leases.pop(lease_id, None)
+        return orjson.dumps(answer)
+
+    async def _explain(self, lease_id: str, body: bytes, key: Key) -> bytes:
+        return orjson.dumps(explaining.explain(self._runtime, parse(Select, body), key))
+
+
+def envelope(frame: bytes) -> dict[str, Any]:
+    """Raises ApiError 400 for what is no JSON object, 413 for a frame that is too large."""
+    if len(frame) > MOST_FRAME_BYTES:
+        raise ApiError(
+            413, "request_too_large", f"The frame is larger than {MOST_FRAME_BYTES} bytes."
+        )
+    try:
+        asked = orjson.loads(frame)
+    except orjson.JSONDecodeError:
+        asked = None
+    if not isinstance(asked, dict):
+        raise ApiError(400, "invalid_json", "A frame must be one JSON object in UTF-8.")
+    return asked

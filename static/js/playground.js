@@ -1,0 +1,109 @@
+// Sends one request to the inference API and shows answer and turn as they arrive.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+  const $ = (id) => document.getElementById(id);
+  let running = null;
+
+  const body = () => ({
+    model: $("model").value,
+    messages: [{ role: "user", content: $("message").value }],
+    max_tokens: Number($("most").value) || 128,
+    ...($("stream").checked ? { stream: true } : {}),
+  });
+
+  function showCurl() {
+    const given = JSON.stringify(body()).replaceAll("'", "'\\''");
+    $("as-curl").textContent = 'curl -H "Authorization: Bearer $KEY" -H "x-routeradmin-trace: 1" \\\n'
+      + `  --json '${given}' \\\n  "${location.origin}/v1/chat/completions"`;
+  }
+
+  function item(...parts) {
+    const li = document.createElement("li");
+    for (const [tag, text, name] of parts) {
+      const node = document.createElement(tag);
+      node.textContent = text;
+      if (name) node.className = name;
+      li.append(node, " ");
+    }
+    return li;
+  }
+
+  const ms = (value) => (value === null || value === undefined ? "–" : `${Math.round(value)} ms`);
+
+  function showTurn(turn) {
+    $("attempts").replaceChildren(...turn.attempts.map((one) => item(
+      ["b", `${one.n}. ${one.deployment}`],
+      ["span", one.credential, "muted"],
+      ["span", `${one.class ?? "succeeded"}${one.status ? ` ${one.status}` : ""}`, one.class ? "tag bad" : "tag"],
+      ["div", `waited ${ms(one.waited_ms)}, took ${ms(one.duration_ms)}, first token ${ms(one.ttft_ms)}`, "sub"],
+      ["div", one.message || "", "sub"],
+    )));
+    if (!turn.attempts.length) $("attempts").append(item(["span", "No attempt was made.", "muted"]));
+    $("attempts").append(item(["b", `halt: ${turn.halt}`], ["span", `${ms(turn.duration_ms)} in all`, "muted"]));
+    $("turn-link").href = `/turns/${encodeURIComponent(turn.id)}`;
+    $("turn-link").hidden = false;
+  }
+
+  function take(document_) {
+    if (document_.routeradmin) showTurn(document_.routeradmin);
+    if (document_.error) $("answer").textContent += document_.error.message ?? "error";
+    for (const choice of document_.choices ?? []) {
+      $("answer").textContent += choice.delta?.content ?? choice.message?.content ?? choice.text ?? "";
+    }
+  }
+
+  async function readStream(answer) {
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = ""; ;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const events = (rest + value).split(/\r?\n\r?\n/);
+      rest = events.pop();
+      for (const event of events) {
+        const data = event.split(/\r?\n/).filter((line) => line.startsWith("data:"))
+          .map((line) => line.slice(5).trim()).join("\n");
+        if (data && data !== "[DONE]") take(JSON.parse(data));
+      }
+    }
+  }
+
+  async function send() {
+    const answer = await fetch("/v1/chat/completions", {
+      method: "POST",
+      signal: running.signal,
+      headers: {
+        "Authorization": `Bearer ${$("key").value}`,
+        "Content-Type": "application/json",
+        "x-routeradmin-trace": "1",
+      },
+      body: JSON.stringify(body()),
+    });
+    $("status").textContent = `HTTP ${answer.status}`;
+    if (answer.headers.get("content-type")?.startsWith("text/event-stream")) await readStream(answer);
+    else take(await answer.json());
+  }
+
+  $("try").addEventListener("input", showCurl);
+  $("stop").addEventListener("click", () => running?.abort());
+  $("try").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    running?.abort();
+    running = new AbortController();
+    const started = performance.now();
+    $("answer").textContent = "";
+    $("attempts").replaceChildren();
+    $("turn-link").hidden = true;
+    $("status").textContent = "sent";
+    $("stop").hidden = false;
+    try {
+      await send();
+      $("status").textContent += `, ${Math.round(performance.now() - started)} ms`;
+    } catch (problem) {
+      $("status").textContent = problem.name === "AbortError" ? "stopped" : `failed: ${problem.message}`;
+    } finally {
+      $("stop").hidden = true;
+    }
+  });
+  showCurl();
+});

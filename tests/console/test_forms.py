@@ -1,0 +1,310 @@
+"""Forms: what is refused stays typed, what others changed is shown, what is untouched stays."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from routeradmin.catalog.models import Secret
+from routeradmin.console.urls import NOUNS
+from routeradmin.services import changes
+from routeradmin.services.runtime import Runtime
+from tests import factories as make
+from tests.console.conftest import BY, install
+from tests.console.test_pages import IDS
+
+
+def filled(browser: Client, address: str) -> dict[str, Any]:
+    """What a browser would send for the form as it was shown."""
+    page = browser.get(address).content.decode()
+    form = page[page.index('id="draft"') : page.index("</form>", page.index('id="draft"'))]
+    values: dict[str, Any] = {}
+    for tag in re.findall(r"<input[^>]*>", form):
+        attributes = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+        if "name" not in attributes or attributes["name"] == "csrfmiddlewaretoken":
+            continue
+        if attributes.get("type") in ("checkbox", "radio") and " checked" not in tag:
+            continue
+        value = html.unescape(attributes.get("value", "on" if "checked" in tag else ""))
+        values.setdefault(attributes["name"], []).append(value)
+    for name, body in re.findall(r'<select name="([^"]+)"[^>]*>(.*?)</select>', form, re.S):
+        chosen = re.findall(r'<option value="([^"]*)" ?selected', body)
+        first = re.findall(r'<option value="([^"]*)"', body)
+        values.setdefault(name, []).append(html.unescape((chosen or first)[0]))
+    for name, body in re.findall(r'<textarea name="([^"]+)"[^>]*>(.*?)</textarea>', form, re.S):
+        values.setdefault(name, []).append(html.unescape(body.removeprefix("\n")))
+    return values
+
+
+def entry(runtime: Runtime, kind: str, uid: str) -> Any:
+    return next(one for one in getattr(runtime.current.document, kind) if one.id == uid)
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.slug)
+def test_saving_a_form_unchanged_changes_nothing(
+    catalog: Runtime, as_admin: Client, noun: Any
+) -> None:
+    address = noun.url(IDS[noun.slug], "edit")
+    answer = as_admin.post(address, filled(as_admin, address))
+    assert answer.status_code == 303, answer.content.decode()
+    assert catalog.current.revision == 1
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.slug)
+def test_saving_a_full_object_unchanged_changes_nothing(
+    runtime: Runtime, as_admin: Client, noun: Any
+) -> None:
+    install(make.full_catalog())
+    for one in noun.entries_of(runtime.current.document):
+        address = noun.url(getattr(one, noun.key), "edit")
+        answer = as_admin.post(address, filled(as_admin, address))
+        assert answer.status_code == 303, answer.content.decode()
+    assert runtime.current.revision == 1
+
+
+def test_a_new_object_is_in_force_when_the_answer_comes(catalog: Runtime, as_admin: Client) -> None:
+    given = {"id": "lab", "category": "lab", "kind": "ollama", "admin_state": "enabled"}
+    answer = as_admin.post("/new/providers", {**given, "tags": "a, b", "reason": "trial"})
+    assert answer["Location"] == "/providers/lab"
+    assert entry(catalog, "providers", "lab").tags == ("a", "b")
+    assert "trial" in as_admin.get("/providers/lab").content.decode()
+
+
+def test_a_refused_form_answers_422_and_keeps_what_was_typed(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = {"id": "has space", "category": "typed-category", "kind": "ollama"}
+    answer = as_admin.post("/new/providers", {**given, "admin_state": "enabled"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "typed-category" in page
+    assert 'aria-invalid="true"' in page
+    assert catalog.current.revision == 1
+
+
+def test_a_taken_id_is_told_beside_the_id(catalog: Runtime, as_admin: Client) -> None:
+    given = {"id": "acme", "category": "x", "kind": "ollama", "admin_state": "enabled"}
+    answer = as_admin.post("/new/providers", given)
+    assert answer.status_code == 422
+    assert "exists among the providers already" in html.unescape(answer.content.decode())
+
+
+def test_htmx_gets_the_form_alone(catalog: Runtime, as_admin: Client) -> None:
+    answer = as_admin.post("/new/providers", {"id": ""}, headers={"HX-Request": "true"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert page.lstrip().startswith("<form")
+    assert "HX-Request" in answer["Vary"]
+
+
+def test_htmx_is_sent_on_after_a_save(catalog: Runtime, as_admin: Client) -> None:
+    given = filled(as_admin, "/edit/providers/local") | {"category": "new"}
+    answer = as_admin.post("/edit/providers/local", given, headers={"HX-Request": "true"})
+    assert answer["HX-Redirect"] == "/providers/local"
+
+
+def test_an_old_tab_does_not_undo_a_newer_save(catalog: Runtime, as_admin: Client) -> None:
+    address = "/edit/deployments/near/by"
+    first, second = filled(as_admin, address), filled(as_admin, address)
+    assert as_admin.post(address, first | {"weight": "6"}).status_code == 303
+    answer = as_admin.post(address, second | {"priority": "2", "reason": "why not"})
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "was changed while you were editing" in page
+    assert re.search(r'name="priority" value="2"', page)
+    assert "why not" in page
+    saved = entry(catalog, "serving_models", "near/by")
+    assert (saved.weight, saved.priority) == (6, 0)
+    assert re.search(r'class="theirs">6<', page)
+    # What the page now shows can be saved: both changes are kept.
+    again = filled_from(page)
+    assert as_admin.post(address, again).status_code == 303
+    saved = entry(catalog, "serving_models", "near/by")
+    assert (saved.weight, saved.priority) == (6, 2)
+
+
+def filled_from(page: str) -> dict[str, Any]:
+    class Shown:
+        def get(self, address: str) -> Any:
+            return type("Answer", (), {"content": page.encode()})
+
+    return filled(Shown(), "")  # type: ignore[arg-type]
+
+
+def test_a_conflict_on_the_same_field_shows_both_values(catalog: Runtime, as_admin: Client) -> None:
+    address = "/edit/deployments/near/by"
+    given = filled(as_admin, address)
+    changes.update("deployments", "near/by", {"weight": 7}, BY, if_match="*")
+    page = as_admin.post(address, given | {"weight": "8"}).content.decode()
+    assert re.search(r'class="theirs">7<', page)
+    assert re.search(r'class="mine">8<', page)
+    assert re.search(r'name="weight" value="8"', page)
+
+
+def test_a_form_without_its_version_is_refused_as_stale(catalog: Runtime, as_admin: Client) -> None:
+    given = filled(as_admin, "/edit/providers/local") | {"version": "", "category": "new"}
+    assert as_admin.post("/edit/providers/local", given).status_code == 409
+
+
+def test_a_secret_is_never_shown_and_survives_other_edits(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    secret = "sk-live-0123456789abcdef"
+    given = {
+        "id": "own",
+        "provider_id": "acme",
+        "auth_kind": "bearer",
+        "billing_kind": "metered",
+        "admin_state": "enabled",
+        "secret": secret,
+    }
+    assert as_admin.post("/new/credentials", given).status_code == 303
+    before = Secret.objects.get(reference="own").ciphertext
+    address = "/edit/credentials/own"
+    assert as_admin.post(address, filled(as_admin, address) | {"name": "N"}).status_code == 303
+    assert Secret.objects.get(reference="own").ciphertext == before
+    for page in (address, "/credentials/own", "/credentials", "/audit", "/secret/credentials/own"):
+        assert secret[:8] not in as_admin.get(page).content.decode(), page
+
+
+def test_a_typed_secret_is_not_sent_back_with_a_refusal(catalog: Runtime, as_admin: Client) -> None:
+    given = {
+        "id": "bad id",
+        "provider_id": "acme",
+        "auth_kind": "bearer",
+        "billing_kind": "metered",
+        "admin_state": "enabled",
+        "secret": "sk-typed-0123456789",
+    }
+    answer = as_admin.post("/new/credentials", given)
+    assert answer.status_code == 422
+    assert "sk-typed" not in answer.content.decode()
+
+
+def test_a_secret_is_replaced_by_its_own_form(catalog: Runtime, as_admin: Client) -> None:
+    given = {
+        "id": "own",
+        "provider_id": "acme",
+        "auth_kind": "bearer",
+        "billing_kind": "metered",
+        "admin_state": "enabled",
+        "secret": "sk-first-0123456789",
+    }
+    as_admin.post("/new/credentials", given)
+    mark = Secret.objects.get(reference="own").fingerprint
+    assert (
+        as_admin.post("/secret/credentials/own", {"secret": "sk-next-0123456789"}).status_code
+        == 303
+    )
+    changed = Secret.objects.get(reference="own").fingerprint
+    assert changed != mark
+    assert changed in as_admin.get("/credentials/own").content.decode()
+    assert as_admin.post("/secret/credentials/own", {"secret": ""}).status_code == 422
+
+
+def test_equal_numbers_are_one_tier_and_gaps_are_closed(catalog: Runtime, as_admin: Client) -> None:
+    given = filled(as_admin, "/edit/routes/chat")
+    given |= {
+        "targets-id": ["chat-1", "chat-2", ""],
+        "targets-tier": ["7", "3", "3"],
+        "targets-deployment": ["acme-large", "near/by", "spare"],
+    }
+    assert as_admin.post("/edit/routes/chat", given).status_code == 303
+    places = {
+        one.serving_model_id: one.position
+        for one in catalog.current.document.targets
+        if one.route_id == "chat"
+    }
+    assert places == {"near/by": 0, "spare": 0, "acme-large": 1}
+
+
+def test_a_deployment_twice_in_a_route_is_told_beside_the_targets(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = filled(as_admin, "/edit/routes/chat")
+    given |= {
+        "targets-id": ["chat-1", ""],
+        "targets-tier": ["1", "2"],
+        "targets-deployment": ["acme-large", "acme-large"],
+    }
+    answer = as_admin.post("/edit/routes/chat", given)
+    assert answer.status_code == 422
+    assert "only once a route" in answer.content.decode()
+
+
+def test_deleting_lists_who_names_it_and_takes_them_along_only_when_told(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    page = as_admin.get("/delete/deployments/near/by").content.decode()
+    assert "/routes/chat" in page
+    version = re.search(r'name="version" value="(\d+)"', page)
+    assert version
+    given = {"version": version[1]}
+    assert as_admin.post("/delete/deployments/near/by", given).status_code == 409
+    answer = as_admin.post("/delete/deployments/near/by", given | {"cascade": "1"})
+    assert answer["Location"] == "/deployments"
+    assert all(one.id != "near/by" for one in catalog.current.document.serving_models)
+
+
+def test_a_clone_starts_from_the_settings_without_id_and_secret(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    page = as_admin.get("/new/credentials?clone=acme-key").content.decode()
+    assert 'value="acme" selected' in page
+    assert "ROUTERADMIN_NO_SUCH_SECRET" not in page
+    assert as_admin.get("/new/routes?clone=chat").status_code == 200
+
+
+def test_a_probe_of_ones_own_can_be_set_and_taken_back(catalog: Runtime, as_admin: Client) -> None:
+    address = "/edit/deployments/near/by"
+    assert (
+        as_admin.post(address, filled(as_admin, address) | {"probe__mode": "models"}).status_code
+        == 303
+    )
+    assert entry(catalog, "serving_models", "near/by").probe.mode == "models"
+    assert (
+        as_admin.post(address, filled(as_admin, address) | {"probe__mode": ""}).status_code == 303
+    )
+    assert entry(catalog, "serving_models", "near/by").probe is None
+
+
+def test_the_catalog_s_defaults_are_edited_like_an_object(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    shown = filled(as_admin, "/defaults")
+    assert as_admin.post("/defaults", shown).status_code == 303
+    assert catalog.current.revision == 1
+    given = shown | {"strategy": "least_busy", "policy_id": "calm", "auto_priority": "chat"}
+    assert as_admin.post("/defaults", given).status_code == 303
+    assert catalog.current.document.defaults.strategy == "least_busy"
+    assert as_admin.post("/defaults", shown | {"strategy": "fill_first"}).status_code == 409
+    assert as_admin.post("/defaults", {"policy_id": "none"}).status_code == 422
+
+
+def test_a_route_shows_what_it_would_do_before_it_is_saved(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = filled(as_admin, "/edit/routes/chat")
+    given |= {
+        "targets-id": ["chat-1", "chat-2"],
+        "targets-tier": ["2", "1"],
+        "targets-deployment": ["acme-large", "near/by"],
+        "do": "preview",
+    }
+    answer = as_admin.post("/edit/routes/chat", given)
+    page = answer.content.decode()
+    assert answer.status_code == 200
+    assert re.search(r"100\.0 %</b><span class=\"of\">near/by/open<", page)
+    assert catalog.current.revision == 1
+    fresh = {"id": "new", "alias": "new", "when_exhausted": "fail", "admin_state": "enabled"}
+    fresh |= {"targets-id": [""], "targets-tier": ["1"], "targets-deployment": ["near/by"]}
+    answer = as_admin.post("/new/routes", fresh | {"do": "preview"})
+    assert answer.status_code == 200
+    assert "near/by/open" in answer.content.decode()
+    taken = as_admin.post("/new/routes", fresh | {"do": "preview", "alias": "gpt é/ä"})
+    assert taken.status_code == 422
+    assert catalog.current.revision == 1

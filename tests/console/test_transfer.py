@@ -1,0 +1,75 @@
+"""Import shows what would change before it changes; export is what can be imported again."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+
+from django.test import Client
+
+from routeradmin.services import changes
+from routeradmin.services.runtime import Runtime
+from tests import factories as make
+from tests.console.conftest import BY
+
+
+def file_of(values: dict[str, object], name: str = "catalog.json") -> BytesIO:
+    file = BytesIO(json.dumps(values).encode())
+    file.name = name
+    return file
+
+
+def test_a_preview_changes_nothing_and_the_second_step_applies_it(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    values = make.catalog(providers=[make.provider(), make.provider("fresh")])
+    answer = as_admin.post("/transfer", {"file": file_of(values), "mode": "merge"})
+    page = answer.content.decode()
+    assert "+ providers fresh" in page
+    assert catalog.current.revision == 1
+    form = answer.context["form"]
+    given = {name: form[name].value() for name in ("text", "mode", "revision")}
+    answer = as_admin.post("/transfer", {**given, "do": "apply"})
+    assert answer["Location"] == "/revisions/2"
+
+
+def test_a_preview_that_is_out_of_date_is_not_applied(catalog: Runtime, as_admin: Client) -> None:
+    text = json.dumps(make.catalog(providers=[make.provider(), make.provider("fresh")]))
+    changes.update("deployments", "near/by", {"weight": 9}, BY, if_match="*")
+    given = {"text": text, "mode": "merge", "revision": "1", "do": "apply"}
+    assert as_admin.post("/transfer", given).status_code == 409
+    assert catalog.current.revision == 2
+
+
+def test_a_broken_file_lists_every_problem_with_its_place(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    values = make.catalog(providers=[make.provider("bad id")], models=[make.model(upstream_name=7)])
+    answer = as_admin.post("/transfer", {"file": file_of(values), "mode": "merge"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "/providers/0/id" in page
+    assert "/models/0/upstream_name" in page
+
+
+def test_an_export_holds_references_and_imports_without_a_change(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    for format in ("toml", "json"):
+        answer = as_admin.get(f"/export/catalog.{format}")
+        assert answer["Content-Disposition"] == f'attachment; filename="catalog-r1.{format}"'
+        file = BytesIO(answer.content)
+        file.name = "again"
+        answer = as_admin.post("/transfer", {"file": file, "mode": "replace"})
+        assert "Nothing: the catalog holds all of it already" in answer.content.decode()
+
+
+def test_a_viewer_may_export_and_not_import(catalog: Runtime, as_viewer: Client) -> None:
+    assert as_viewer.get("/export/catalog.toml").status_code == 200
+    assert as_viewer.post("/transfer", {"text": "x", "mode": "merge"}).status_code == 403
+
+
+def test_nothing_chosen_is_told(catalog: Runtime, as_admin: Client) -> None:
+    answer = as_admin.post("/transfer", {"mode": "merge"})
+    assert answer.status_code == 422
+    assert "Choose a file or paste its text" in answer.content.decode()

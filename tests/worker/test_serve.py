@@ -1,0 +1,66 @@
+"""What ``serve`` says and refuses before anything is started."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from routeradmin.worker.management.commands.serve import (
+    Command,
+    refuse_what_cannot_work,
+    url_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("workers", "plane", "port", "words"),
+    [
+        (1, "all", 70_000, "--port accepts 0 to 65535"),
+        (1, "all", -1, "--port accepts 0 to 65535"),
+        (0, "all", 8000, "--workers accepts 1 or more"),
+        (2, "all", 8000, "DATABASE_URL and REDIS_URL"),
+        (1, "data", 8000, "serves everything from one process"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_words_that_say_what_to_do(
+    workers: int, plane: str, port: int, words: str
+) -> None:
+    with pytest.raises(CommandError, match=words):
+        refuse_what_cannot_work(workers, plane, port)
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8000"),
+        ("::1", "http://[::1]:8000"),
+        ("0.0.0.0", "http://127.0.0.1:8000"),
+        ("::", "http://[::1]:8000"),
+        ("router.example", "http://router.example:8000"),
+    ],
+)
+def test_the_address_printed_is_one_a_browser_can_open(host: str, url: str) -> None:
+    assert url_of(host, 8000) == url
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed", "told"),
+    [
+        ("127.0.0.1", ["localhost", "127.0.0.1", "[::1]"], False),
+        ("0.0.0.0", ["localhost", "127.0.0.1", "[::1]"], True),
+        ("0.0.0.0", ["router.example"], False),
+    ],
+)
+def test_an_open_address_without_names_to_answer_to_is_pointed_out(
+    host: str, allowed: list[str], told: bool, settings: Any
+) -> None:
+    settings.ALLOWED_HOSTS = allowed
+    out = StringIO()
+    Command(stdout=out).greet("http://somewhere", host, ("admin", "shown-once"))
+    printed = out.getvalue().splitlines()
+    assert printed[0] == "routeradmin on http://somewhere"
+    assert "password: shown-once" in printed[1]
+    assert ("ROUTERADMIN_ALLOWED_HOSTS" in out.getvalue()) is told
