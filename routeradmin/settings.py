@@ -23,6 +23,8 @@ PRIVATE_UPSTREAMS = env.choice(
 BOOTSTRAP_ADMIN = env.bootstrap_admin("ROUTERADMIN_BOOTSTRAP_ADMIN")
 BOOTSTRAP_KEY = env.bootstrap_key("ROUTERADMIN_BOOTSTRAP_KEY")
 REDIS_URL = env.url("REDIS_URL", ("redis", "rediss", "unix"))
+REDIS_LIMIT_MS = env.number("ROUTERADMIN_REDIS_LIMIT_MS", 40, least=1, most=5000)
+REDIS_PREFIX = env.text("ROUTERADMIN_REDIS_PREFIX", "routeradmin")
 DATABASE_URL = env.url("DATABASE_URL", ("postgres", "postgresql", "sqlite"))
 
 INSTALLED_APPS = [
@@ -79,7 +81,14 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 def _database() -> dict[str, Any]:
     if DATABASE_URL:
-        return dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
+        found: dict[str, Any] = dict(
+            dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
+        )
+        if DATABASE_URL.startswith("postgres"):
+            # A database that is gone is noticed soon: what waits for it waits for a few seconds.
+            limits = {"connect_timeout": 3, "tcp_user_timeout": 5000}
+            found["OPTIONS"] = {**limits, **found.get("OPTIONS", {})}
+        return found
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": DATA_DIR / "routeradmin.sqlite3",
@@ -93,6 +102,9 @@ def _database() -> dict[str, Any]:
     }
 
 
+# Several processes may be one system where both engines that they share are there.
+IS_SHARED = bool(REDIS_URL) and DATABASE_URL.startswith("postgres")
+
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -100,7 +112,7 @@ if REDIS_URL:
     CHANNEL_LAYERS: dict[str, Any] = {
         "default": {
             "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-            "CONFIG": {"hosts": [REDIS_URL]},
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": f"{REDIS_PREFIX}:channels"},
         }
     }
 else:

@@ -33,13 +33,15 @@ def write(runtime: Runtime) -> None:
     journal = runtime.journal
     is_dirty, journal.is_state_dirty = journal.is_state_dirty, False
     batch = journal.take()
+    if not runtime.keeps_state:
+        runtime.kept.clear()  # another process writes it now: unknown what is stored
     if not batch and not is_dirty:
         return
     try:
         with transaction.atomic():
             Event.objects.bulk_create(map(event_of, batch.changes))
             turn_rows.write(batch.turns)
-            if is_dirty:
+            if is_dirty and runtime.keeps_state:
                 keeping.save(runtime.store, runtime.kept, runtime.clock())
     except DatabaseError:
         journal.give_back(batch)

@@ -22,10 +22,12 @@ from routeradmin.adapters.clock import SteadyClock
 from routeradmin.adapters.references import References
 from routeradmin.adapters.sealing import Sealer
 from routeradmin.adapters.state_memory import MemoryStore
+from routeradmin.adapters.state_redis import RedisStore
+from routeradmin.adapters.state_redis.election import Election
 from routeradmin.adapters.upstream import UpstreamClient
 from routeradmin.engine.state import StateStore
 from routeradmin.engine.strategies import Selector
-from routeradmin.services import journal_writing
+from routeradmin.services import journal_writing, peers
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.current import Current
@@ -47,8 +49,10 @@ def _one_thread() -> ThreadPoolExecutor:
 class Runtime:
     """``clock`` reads epoch seconds and never steps. ``degraded`` holds one word per thing that
     is amiss (``database``, ``store``); ``accepting`` is readiness; ``is_demo``: this process plays
-    simulated providers. ``kept`` is the durable state as it was last written; ``writer`` the
-    thread that writes. ``selectors`` are the registered custom strategies by name."""
+    simulated providers. ``plane`` is what this process answers (``all``, ``data``, ``control``;
+    ``none`` for a worker), ``peers`` the processes it shares state with. ``kept`` is the durable
+    state as it was last written; ``writer`` the thread that writes. ``selectors`` are the
+    registered custom strategies by name."""
 
     clock: Callable[[], float]
     rng: random.Random
@@ -68,6 +72,8 @@ class Runtime:
     degraded: set[str] = field(default_factory=set)
     accepting: bool = False
     is_demo: bool = False
+    plane: str = "all"
+    peers: peers.Peers | None = None
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
     process_id: str = field(default_factory=lambda: chance.token_hex(4))
@@ -82,8 +88,33 @@ class Runtime:
         return self.secrets.redactor.text(text)
 
     def processes(self) -> list[dict[str, Any]]:
-        """Every process that serves, with the revision it is at."""
-        return [{"id": self.process_id, "revision": self.current.revision, "lag_ms": 0}]
+        """Every process that serves, this one first, with the revision it is at; ``lag_ms``: for
+        how long there has been a newer one."""
+        own, now = self.current.revision, self.clock()
+        if self.peers is None:
+            return [{"id": self.process_id, "revision": own, "lag_ms": 0}]
+        at = {self.process_id: own}
+        at |= {name: beat["revision"] for name, beat in sorted(self.peers.others.items())}
+        return [
+            {"id": name, "revision": revision, "lag_ms": self.peers.lag_ms(revision, now)}
+            for name, revision in at.items()
+        ]
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process does what only one may do."""
+        return self.peers is None or self.peers.election.leads
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether this process writes down the candidates' state: the leader does for all, and
+        each for itself while it is on its own."""
+        return self.peers is None or self.leads or not self.peers.store.is_shared
+
+    def announce(self) -> None:
+        """Have the other processes look at what was published."""
+        if self.peers is not None:
+            self.peers.store.tell(peers.PUBLISHED, self.process_id)
 
 
 _installed: Runtime | None = None
@@ -102,12 +133,19 @@ def get() -> Runtime:
 
 def build() -> Runtime:
     """From the settings, with nothing loaded yet."""
+    clock, process_id = SteadyClock(), chance.token_hex(4)
+    shared = None
+    if settings.REDIS_URL:
+        limit_s = settings.REDIS_LIMIT_MS / 1000
+        shared = RedisStore(settings.REDIS_URL, settings.REDIS_PREFIX, clock, limit_s=limit_s)
     return Runtime(
-        clock=SteadyClock(),
+        clock=clock,
         rng=random.Random(),
-        store=MemoryStore(),
+        store=shared or MemoryStore(),
         sealer=Sealer(settings.ENCRYPTION_KEYS),
         upstream=UpstreamClient(upstream_policy()),
+        peers=peers.Peers(shared, Election(shared, process_id)) if shared else None,
+        process_id=process_id,
     )
 
 
@@ -133,6 +171,8 @@ async def start() -> Runtime:
 
     runtime = get()
     if not runtime.accepting:
+        if runtime.peers is not None:
+            await runtime.peers.open(runtime)
         await sync_to_async(bootstrap.from_environment)()
         await sync_to_async(publishing.load)(runtime)
         runtime.accepting = True
@@ -150,6 +190,8 @@ async def stop() -> None:
         await journal_writing.flush(runtime)
     except DatabaseError as problem:
         log.error("%d records could not be written any more: %s", runtime.journal.waiting, problem)
+    if runtime.peers is not None:
+        await runtime.peers.close(runtime)
     runtime.writer.submit(_close_database).result()
     runtime.writer.shutdown()
     await runtime.upstream.close()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from asgiref.sync import sync_to_async
+from django.db import DatabaseError
 
-from routeradmin.services import keys, publishing
+from routeradmin.services import journal_writing, keys, publishing
 from routeradmin.services.runtime import Runtime
 
 
@@ -24,4 +25,33 @@ async def refresh_secrets(runtime: Runtime) -> None:
 
 async def catch_up(runtime: Runtime) -> None:
     """Serve what another process changed: a command, or another server on the same database."""
-    await sync_to_async(publishing.catch_up)(runtime)
+    try:
+        await sync_to_async(publishing.catch_up)(runtime)
+    except DatabaseError:
+        runtime.degraded.add(journal_writing.DATABASE)
+        raise
+    if not runtime.journal.waiting:
+        runtime.degraded.discard(journal_writing.DATABASE)
+
+
+async def elect(runtime: Runtime) -> None:
+    """Lead, or see that another does."""
+    if runtime.peers is not None:
+        await runtime.peers.election.tick()
+
+
+async def beat(runtime: Runtime) -> None:
+    """Tell the other processes where this one is."""
+    if runtime.peers is not None:
+        await runtime.peers.beat(runtime)
+
+
+async def follow_clock(runtime: Runtime) -> None:
+    if runtime.peers is not None:
+        await runtime.peers.follow_clock(runtime)
+
+
+async def prune(runtime: Runtime) -> None:
+    """Forget shared state of what left the catalog."""
+    if runtime.peers is not None:
+        await runtime.peers.prune()

@@ -18,6 +18,7 @@ from routeradmin.engine.resolve import resolve
 from routeradmin.engine.select import Selected, select
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateState, Change, Grant, Lease, LeaseFenced, ReportState
+from routeradmin.engine.turn_state import Opening
 from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, Run, kept_turn
 from tests.engine.world import ASK, NOW, catalog, deployment, route
 from tests.redis_at_hand import Prefix
@@ -208,6 +209,11 @@ def test_turns_may_go_on_in_another_process(pair: Pair) -> None:
     found = pair.run(two.load_turn("t", NOW + 10))
     assert found is not None
     assert (found.id, found.model) == ("t", "m")
+    asked = replace(ASK, exclude=frozenset({"b"}), headers=(("x", "y"),), opaque=(None, "r"))
+    opening = Opening("l", "m", "r", asked, A, 0, "l", NOW)
+    pair.run(one.save_turn(opening, NOW))
+    pair.look(one)
+    assert pair.run(two.load_turn("l", NOW)) == opening
 
 
 def test_a_process_that_starts_knows_what_the_others_know(pair: Pair) -> None:

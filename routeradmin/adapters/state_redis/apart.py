@@ -48,7 +48,7 @@ class Apart:
         self, states: Iterable[CandidateState], current: int
     ) -> dict[CandidateKey, tuple[int, ...]]:
         """In the window of now: what was charged before, at least, and what came here since."""
-        found = {}
+        found: dict[CandidateKey, tuple[int, ...]] = {}
         for state in states:
             if not self.began or state.window != current:
                 continue

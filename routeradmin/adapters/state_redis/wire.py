@@ -165,7 +165,9 @@ NOTHING = {
 
 def turn_text(turn: TurnState | Opening, now: float) -> str:
     if isinstance(turn, Opening):
-        fields = turn._replace(request=request_json(turn.request))._asdict()  # type: ignore[arg-type]
+        fields = turn._asdict()
+        fields["key"] = list(turn.key)
+        fields["request"] = request_json(turn.request)
         return orjson.dumps([now, "opening", fields]).decode()
     return orjson.dumps([now, "turn", turn.as_json()]).decode()
 
