@@ -81,12 +81,18 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 def _database() -> dict[str, Any]:
     if DATABASE_URL:
-        found: dict[str, Any] = dict(
-            dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True)
-        )
+        found: dict[str, Any] = dict(dj_database_url.parse(DATABASE_URL, conn_max_age=0))
+        # Not kept between requests: under ASGI each request has a thread, and so a connection, of
+        # its own. The long-lived threads keep theirs (services.database).
         if DATABASE_URL.startswith("postgres"):
             # A database that is gone is noticed soon: what waits for it waits for a few seconds.
-            limits = {"connect_timeout": 3, "tcp_user_timeout": 5000}
+            limits = {
+                "connect_timeout": 3,
+                "tcp_user_timeout": 5000,
+                "keepalives_idle": 5,
+                "keepalives_interval": 2,
+                "keepalives_count": 3,
+            }
             found["OPTIONS"] = {**limits, **found.get("OPTIONS", {})}
         return found
     return {

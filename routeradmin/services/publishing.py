@@ -18,7 +18,7 @@ from routeradmin.catalog.document import Document
 from routeradmin.catalog.models import Revision
 from routeradmin.engine.condition import effective_state
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.services import keeping, secrets
+from routeradmin.services import database, keeping, secrets
 from routeradmin.services.secrets import Opened
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def load(runtime: Runtime) -> None:
 
 def catch_up(runtime: Runtime) -> bool:
     """Serve what another process published since; False when there is nothing newer."""
+    database.freshen()
     runtime.keys.catch_up()
     with runtime.publishing:
         if latest_number() <= runtime.current.revision:

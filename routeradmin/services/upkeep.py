@@ -10,6 +10,8 @@ from django.db import DatabaseError
 from routeradmin.services import journal_writing, keys, publishing
 from routeradmin.services.runtime import Runtime
 
+DATABASE_LIMIT_S = 4.0  # a database that has not answered by then is out of reach
+
 
 async def note_key_use(runtime: Runtime) -> None:
     """Write down when keys were last used, on the writer's thread."""
@@ -26,8 +28,9 @@ async def refresh_secrets(runtime: Runtime) -> None:
 async def catch_up(runtime: Runtime) -> None:
     """Serve what another process changed: a command, or another server on the same database."""
     try:
-        await sync_to_async(publishing.catch_up)(runtime)
-    except DatabaseError:
+        async with asyncio.timeout(DATABASE_LIMIT_S):
+            await sync_to_async(publishing.catch_up)(runtime)
+    except (DatabaseError, TimeoutError):
         runtime.degraded.add(journal_writing.DATABASE)
         raise
     if not runtime.journal.waiting:

@@ -38,7 +38,7 @@ class System:
 
     def put_catalog(self, server: Server, catalog: bytes) -> None:
         headers = {"content-type": "application/toml", "if-match": "*"}
-        answer = server.call("PUT", "/api/v1/catalog", catalog, headers=headers)
+        answer = server.call("PUT", "/api/v1/catalog?mode=replace", catalog, headers=headers)
         assert answer.status == 200, answer.body
 
     def wait_for_revision(self, servers: Sequence[Server], limit_s: float = 5.0) -> None:
