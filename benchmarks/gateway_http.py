@@ -2,23 +2,29 @@
 
 The gateway has one core; the mock upstream shares the other with the load, which flatters neither:
 the mock and the load together take a few microseconds a request. Rounds alternate, medians are
-printed, and the ratios are what counts.
+printed, and the ratios are what counts. Other gateways take part in the same rounds where
+``BENCH_PEERS`` names some that are running (see README.md here).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 
 from benchmarks.load import Load, Measured, measure
+from benchmarks.mock_upstream import PARTS
 from benchmarks.servers import CLIENT_CPU, KEY, free_port, process, routeradmin
 
 ROUNDS = 3
 SECONDS = 3.0
 CHAT = {"model": "chat", "messages": [{"role": "user", "content": "Which way to the church?"}]}
+FRAMES = len(PARTS)
 PATH = "/v1/chat/completions"
 
 
@@ -66,39 +72,57 @@ position = 0
 
 @contextmanager
 def upstream() -> Iterator[int]:
-    port = free_port()
+    port = int(os.environ.get("BENCH_MOCK_PORT") or free_port())
     command = [sys.executable, "-m", "benchmarks.mock_upstream", str(port)]
     with process(command, port, {}, "/", cpu=CLIENT_CPU) as up:
         yield up
 
 
-def load(port: int, connections: int, *, stream: bool) -> Load:
-    return Load(
-        port=port,
-        path=PATH,
-        connections=connections,
-        seconds=SECONDS,
-        method="POST",
-        body=json.dumps({**CHAT, "stream": True} if stream else CHAT),
-        headers={"authorization": f"Bearer {KEY}"},
-        cpu=CLIENT_CPU,
-    )
+@dataclass(frozen=True)
+class Subject:
+    """Something that answers chats: by which path, key and model."""
+
+    port: int
+    key: str = KEY
+    model: str = "chat"
+    path: str = PATH
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def load(self, connections: int, *, stream: bool) -> Load:
+        body = {**CHAT, "model": self.model}
+        return Load(
+            port=self.port,
+            path=self.path,
+            connections=connections,
+            seconds=SECONDS,
+            method="POST",
+            body=json.dumps({**body, "stream": True} if stream else body),
+            headers={"authorization": f"Bearer {self.key}", **self.headers},
+            cpu=CLIENT_CPU,
+        )
+
+
+def peers() -> dict[str, Subject]:
+    """Those of the JSON file that ``BENCH_PEERS`` names: Subject's fields by name."""
+    file = os.environ.get("BENCH_PEERS")
+    found = json.loads(Path(file).read_text(encoding="utf-8")) if file else {}
+    return {name: Subject(**fields) for name, fields in found.items()}
 
 
 def run() -> None:
     with upstream() as mock, routeradmin(catalog(mock)) as gateway:
-        subjects = {"upstream itself": mock, "gateway": gateway}
+        subjects = {"upstream itself": Subject(mock), "gateway": Subject(gateway), **peers()}
         for stream in (False, True):
             for connections in (1, 16, 64):
                 rows: dict[str, list[Measured]] = {name: [] for name in subjects}
                 for _ in range(ROUNDS):
-                    for name, port in subjects.items():
-                        rows[name].append(measure(load(port, connections, stream=stream)))
+                    for name, subject in subjects.items():
+                        rows[name].append(measure(subject.load(connections, stream=stream)))
                 show(stream, connections, rows)
 
 
 def show(stream: bool, connections: int, rows: dict[str, list[Measured]]) -> None:
-    kind = "streaming chat (13 frames)" if stream else "plain chat"
+    kind = f"streaming chat ({FRAMES} frames)" if stream else "plain chat"
     print(f"\n{kind}, {connections} connections, {ROUNDS} rounds of {SECONDS:g} s (medians)")
     direct = rows["upstream itself"]
     base, least = median(r.rps for r in direct), median(r.p50_ms for r in direct)
@@ -110,6 +134,7 @@ def show(stream: bool, connections: int, rows: dict[str, list[Measured]]) -> Non
         print(
             f"  {name:16} {rps:9.0f} req/s  {rps / base:6.1%} of direct   p50 {p50:7.3f} ms "
             f"(+{p50 - least:.3f})  p99 {median(one.p99_ms for one in measured):7.3f} ms"
-            + (f"  first frame {first:7.3f} ms" if stream else "")
+            + (f"  first {first:7.3f} ms" if stream else "")
+            + (f"  {1000 * (p50 - least) / FRAMES:5.1f} us a frame" if stream else "")
             + (f"   {wrong} wrong answers" if wrong else "")
         )

@@ -1,4 +1,4 @@
-"""The fastest upstream there can be: canned answers, whole or as a stream of 13 frames.
+"""The fastest upstream there can be: canned answers, whole or as a stream of a few frames.
 
 ``python -m benchmarks.mock_upstream PORT``. It reads just enough of a request to know where it
 ends, so that it outruns whatever is measured in front of it.

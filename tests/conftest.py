@@ -16,6 +16,7 @@ from routeradmin.services import publishing
 from routeradmin.services import runtime as runtimes
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
+from tests import needs
 from tests.redis_at_hand import redis_prefix as redis_prefix
 
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
@@ -33,6 +34,15 @@ class FakeClock:
 
     def advance(self, seconds: float) -> None:
         self.now += seconds
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers():
+        missing = needs.NEEDS[marker.name]() if marker.name in needs.NEEDS else None
+        if missing and needs.REQUIRED:
+            pytest.fail(f"{marker.name}: {missing}")
+        if missing:
+            pytest.skip(missing)
 
 
 @pytest.fixture

@@ -62,11 +62,12 @@ class Redactor:
 
     def text(self, text: str, max_chars: int = MAX_TEXT_CHARS) -> str:
         """Fit for a log line or a record: no known secret, nothing that looks like one, and not
-        longer than `max_chars` (an ellipsis shows the cut)."""
+        longer than `max_chars` (an ellipsis shows the cut), and without NUL characters, which
+        not every database keeps."""
         # A little more than is kept, so that no secret becomes unrecognisable at the cut.
         head = text[: max_chars + 512]
         known = self.redact(head.encode("utf-8", "replace")).decode("utf-8", "replace")
-        clean = without_patterns(known)
+        clean = without_patterns(known).replace("\0", "\ufffd")
         if len(clean) > max_chars or len(text) > len(head):
             return clean[: max_chars - 1] + "…"
         return clean

@@ -66,6 +66,11 @@ class Noun:
     more: Callable[[Entry, Index], Mapping[str, Any]] = field(default=lambda entry, index: {})
 
     @property
+    def has_preview(self) -> bool:
+        """For templates, which would call a callable instead of asking for it."""
+        return self.preview is not None
+
+    @property
     def key(self) -> str:
         return "name" if self.slug == "aliases" else "id"
 

@@ -13,10 +13,12 @@ from routeradmin.services.inference.turning import Result
 from routeradmin.services.refusals import Refused
 from routeradmin.services.runtime import Runtime
 
-_CALLERS = frozenset(
-    {FailureClass.CALLER, FailureClass.CONTENT_POLICY, FailureClass.CONTEXT_WINDOW}
-)
 _LIMITED = frozenset({FailureClass.RATE_LIMITED, FailureClass.QUOTA})
+_CODES = {
+    FailureClass.CALLER: "invalid_request",
+    FailureClass.CONTENT_POLICY: "content_policy_violation",
+    FailureClass.CONTEXT_WINDOW: "context_length_exceeded",
+}
 _PASSED_ON = ("type", "param", "code")
 
 
@@ -62,7 +64,7 @@ def _exhausted(result: Result) -> ApiError:
 
 def _ineligible(runtime: Runtime, result: Result) -> ApiError:
     halt = result.halt
-    if halt.cls in _CALLERS:
+    if halt.cls in _CODES:
         status = halt.status if halt.status is not None and 400 <= halt.status < 500 else 400
         return _as_upstream_said(runtime, result, status)
     if halt.cls == FailureClass.UNAUTHORIZED:
@@ -90,7 +92,7 @@ def _as_upstream_said(runtime: Runtime, result: Result, status: int) -> ApiError
     code = given.get("code") or (given.get("type") if anthropic or not same else None)
     return ApiError(
         status,
-        code or str(result.halt.cls).replace("-", "_"),
+        code or _CODES[FailureClass(result.halt.cls or FailureClass.CALLER)],
         result.halt.message or f"The upstream refused the request with status {status}.",
         param=given.get("param"),
         should_retry=False,

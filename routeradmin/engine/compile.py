@@ -96,8 +96,17 @@ def normal(name: str) -> str:
     return unicodedata.normalize("NFC", name.strip())
 
 
+MOST_NAME_CHARS = 256
+
+
 def match(pattern: str, name: str) -> str | None:
-    """What the pattern's ``*`` takes of the name, or None."""
+    """What the pattern's ``*`` takes of the name, or None.
+
+    Such a name is any caller's own words, and it is kept in state and records: what is longer
+    than every declared name may be, or holds characters that none may, matches nothing.
+    """
+    if len(name) > MOST_NAME_CHARS or not name.isprintable():
+        return None
     head, _, tail = pattern.partition("*")
     if len(name) < len(head) + len(tail) or not name.startswith(head) or not name.endswith(tail):
         return None

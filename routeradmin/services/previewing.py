@@ -16,6 +16,7 @@ from routeradmin.services import runtime as runtimes
 from routeradmin.services.changes import nouns
 
 DRAWS = 1000
+SAMPLE_TOKENS = 512  # unknown ones would refuse all that declare a context window
 
 
 def route(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def route(values: Mapping[str, Any]) -> dict[str, Any]:
     found = simulate(
         snapshot,
         name,
-        SelectRequest(model=name),
+        SelectRequest(model=name, input_tokens=SAMPLE_TOKENS),
         runtime.store,
         runtime.clock(),
         overlay={},

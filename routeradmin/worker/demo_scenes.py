@@ -46,18 +46,17 @@ def _limited(words: str, retry_after_s: int | None = None) -> Script:
     return {"status": 429, "headers": headers, "error": {"message": words}, "delay_ms": 60}
 
 
+OVERLOADED = {"status": 503, "delay_ms": 250, "error": {"message": "Overloaded, try again later"}}
+OUT_OF_MEMORY = {"status": 500, "error": {"message": "CUDA out of memory"}}
+
 SCENES = (
-    Scene(3, 9, "wave-large-2", _limited("Team A is over its minute quota", 24), "openwave-a"),
-    Scene(
-        10,
-        26,
-        "sonata-4",
-        {"status": 503, "delay_ms": 250, "error": {"message": "Overloaded, try again later"}},
-    ),
-    Scene(16, 22, "wave-large-2", _limited("Team B is over its minute quota", 14), "openwave-b"),
-    Scene(18, 27, "qwen-14b", {"status": 500, "error": {"message": "CUDA out of memory"}}),
-    Scene(36, 40, "etude-4", _limited("Too many requests")),
-    Scene(46, 56, "wave-mini-2", {"reset": True}),
+    # Both keys and the other model of the route's first tier rest at once, then its second tier.
+    Scene(3, 13, "wave-large-2", _limited("Team A is over its minute quota", 28), "openwave-a"),
+    Scene(8, 28, "sonata-4", OVERLOADED),
+    Scene(14, 24, "wave-large-2", _limited("Team B is over its minute quota", 16), "openwave-b"),
+    Scene(20, 30, "qwen-14b", OUT_OF_MEMORY),
+    Scene(38, 43, "etude-4", _limited("Too many requests")),
+    Scene(48, 58, "wave-mini-2", {"reset": True}),
 )
 
 

@@ -23,7 +23,7 @@ from routeradmin.services.runtime import Runtime
 log = logging.getLogger(__name__)
 
 CALLER = Key(uid="demo", name="demo", scopes=frozenset({"select"}))
-PER_SECOND = {"chat": 1.6, "fast": 1.0, "batch": 0.4, "local": 0.5}  # by route id
+PER_SECOND = {"chat": 2.0, "fast": 1.0, "batch": 0.4, "local": 0.5}  # by route id
 MOST_AT_ONCE = 40
 GIVES_UP = 0.02  # the share of callers that hang up early
 QUESTIONS = (
@@ -99,9 +99,12 @@ class Traffic:
             )
             chosen = await selecting.select(runtime, wanted, CALLER)
             turn = chosen.turn_id
-            told = await self._call(runtime, chosen.candidate, question, most_tokens)
-            report = Report.model_validate({"outcome": told.outcome, **told.facts})
-            answer = await reporting.report(runtime, chosen.lease.id, report, CALLER)
+            try:
+                told = await self._call(runtime, chosen.candidate, question, most_tokens)
+            except asyncio.CancelledError:
+                await tell(runtime, chosen.lease.id, Told("cancelled"))
+                raise
+            answer = await tell(runtime, chosen.lease.id, told)
             if answer["next"]["action"] not in ("next", "retry"):
                 return
             await runtime.sleep(answer["next"]["wait_ms"] / 1000)
@@ -147,6 +150,12 @@ class Traffic:
                 "visible_output": True,
             },
         )
+
+
+async def tell(runtime: Runtime, lease_id: str, told: Told) -> dict[str, Any]:
+    """The report's answer: what the turn does next."""
+    report = Report.model_validate({"outcome": told.outcome, **told.facts})
+    return await reporting.report(runtime, lease_id, report, CALLER)
 
 
 def request_body(deployment: Deployment, question: str, most_tokens: int) -> dict[str, Any]:

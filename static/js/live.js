@@ -113,11 +113,10 @@ document.addEventListener("DOMContentLoaded", () => {
     seq = Number(fresh.dataset.seq);
     revision = Number(fresh.dataset.revision);
     const shape = (root) => [...root.querySelectorAll("[data-row], .group")].map((e) => e.id).join();
-    if (shape(fresh) === shape(board()) || !busy()) replaceBoard(fresh);
-    else {
+    if (busy()) {
       fillCells(fresh);
-      held = fresh;
-    }
+      held = shape(fresh) === shape(board()) ? null : fresh;
+    } else replaceBoard(fresh);
     settleOrder(false);
     time.tick();
     showLink();
@@ -145,6 +144,10 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const row of fresh.querySelectorAll("[data-row]")) {
       const [from, to] = [row, document.getElementById(row.id)].map((r) => r?.querySelector(".who-cell"));
       if (to && from.textContent !== to.textContent) to.innerHTML = from.innerHTML;
+    }
+    for (const title of fresh.querySelectorAll(".group .title")) {
+      const present = document.getElementById(title.closest(".group").id)?.querySelector(".title");
+      if (present) present.textContent = title.textContent;
     }
     const strip = [fresh, board()].map((root) => root.querySelector("[data-revision]"));
     if (strip[0] && strip[1]) strip[1].textContent = strip[0].textContent;

@@ -28,6 +28,10 @@ def test_eight_characters_of_a_secret_are_enough(start: int) -> None:
     assert clean(f"'{KEY[start : start + 7]}'") == f"'{KEY[start : start + 7]}'"
 
 
+def test_nul_characters_do_not_reach_the_records() -> None:
+    assert clean("cut\0short") == "cut\ufffdshort"
+
+
 def test_short_secrets_are_masked_whole_only() -> None:
     assert clean("EMPTY or EMPT", "EMPTY") == "*** or EMPT"
     assert clean("of 11 chars: abcdefghijk, abcdefghij", "abcdefghijk").endswith("***, abcdefghij")

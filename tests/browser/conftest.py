@@ -16,13 +16,13 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from tests import factories as make
+from tests import needs
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "browser-tests-key-0123456789"
 PASSWORD = "correct horse battery staple"
 PEOPLE = {"ada": "admin", "otto": "operator", "vera": "viewer"}
 SCRIPT = "<img src=x onerror=alert(1)>"
-CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -118,7 +118,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=needs.CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 

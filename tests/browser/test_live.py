@@ -199,3 +199,15 @@ def test_a_cooldown_counts_down_to_due(page: Page, site: Site) -> None:
         re.compile(r"^0:0[12]$")
     )
     expect(page.locator(f"{row(page, 'alpha')} .s-recovering").first).to_be_visible(timeout=4000)
+
+
+def test_an_open_menu_survives_a_snapshot_too(page: Page, site: Site) -> None:
+    live(page)
+    menu = page.locator(f"{row(page, 'alpha')} details[data-menu]").first
+    menu.locator("summary").click()
+    menu.locator('input[name="seconds"]').fill("77")
+    before = page.locator(".strip [data-revision]").inner_text()
+    site.call("PATCH", "deployments/gamma", {"weight": 3})
+    expect(page.locator(".strip [data-revision]")).not_to_have_text(before)
+    assert menu.get_attribute("open") is not None
+    assert menu.locator('input[name="seconds"]').input_value() == "77"

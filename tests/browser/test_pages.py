@@ -182,3 +182,12 @@ def test_keys_move_between_rows_and_can_be_switched_off(page: Page) -> None:
     page.goto("/deployments")
     page.keyboard.press("/")
     expect(page.locator("#q")).not_to_be_focused()
+
+
+def test_a_route_is_previewed_in_place_and_not_saved(page: Page, site: Site) -> None:
+    page.goto("/edit/routes/chat")
+    page.locator("[data-tiers] select").nth(1).select_option("")
+    page.get_by_role("button", name="Show what it would do").click()
+    expect(page.locator("#preview")).to_contain_text("100.0 %")
+    assert page.locator("[data-tiers] select").nth(0).input_value() == "alpha"
+    assert len(site.call("GET", "routes/chat")["targets"]) == 2

@@ -29,11 +29,13 @@ def document(
     **route: Any,
 ) -> Document:
     """A route ``chat`` over ``tiers``; ``deployments`` gives fields by id, where ``keys`` are the
-    ids of its credentials (one of its own name otherwise) and ``base_url`` its endpoint's."""
+    ids of its credentials (one of its own name otherwise), ``base_url`` and ``endpoint`` its
+    endpoint's."""
     more = dict(deployments or {})
     listed = [(name, place) for place, tier in enumerate(tiers) for name in _names(tier)]
     ids = list(dict.fromkeys([name for name, _ in listed] + list(more)))
     keys = {name: more.get(name, {}).pop("keys", [name]) for name in ids}
+    ends = {name: more.get(name, {}).pop("endpoint", {}) for name in ids}
     bases = {name: more.get(name, {}).pop("base_url", f"{upstream}/v1/") for name in ids}
     accounts = list(dict.fromkeys(key for name in ids for key in keys[name]))
     values: dict[str, Any] = {
@@ -50,7 +52,13 @@ def document(
             for key in accounts
         ],
         "endpoints": [
-            {"id": name, "account_id": keys[name][0], "base_url": bases[name], **(endpoint or {})}
+            {
+                "id": name,
+                "account_id": keys[name][0],
+                "base_url": bases[name],
+                **(endpoint or {}),
+                **ends[name],
+            }
             for name in ids
         ],
         "models": [{"id": name, "upstream_name": name} for name in ids],

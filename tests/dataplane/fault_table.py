@@ -12,7 +12,7 @@ from typing import Any
 
 PROTOCOLS = ("chat-completions", "messages", "responses", "completions")
 HAS_TOOLS = ("chat-completions", "messages", "responses")
-BRIEF_S = 0.1  # header and idle timeout, where silence has to be noticed
+BRIEF_S = 0.15  # header and idle timeout, where silence has to be noticed
 
 
 @dataclass(frozen=True)

@@ -52,17 +52,17 @@ def body(cell: Cell) -> dict[str, Any]:
 @pytest.mark.parametrize("tiers", [1, 2], ids=["alone", "with-another"])
 @pytest.mark.parametrize("cell", CELLS, ids=[cell.id for cell in CELLS])
 def test_a_fault_has_its_consequence(gate: Gateway, closed: str, cell: Cell, tiers: int) -> None:
-    faulty = {"protocol": cell.protocol}
+    faulty: dict[str, Any] = {"protocol": cell.protocol}
     if cell.refused:
         faulty["base_url"] = f"{closed}/v1/"
-    timeouts = {"header_timeout_s": BRIEF_S, "idle_timeout_s": BRIEF_S}
+    if cell.silent:
+        faulty["endpoint"] = {"header_timeout_s": BRIEF_S, "idle_timeout_s": BRIEF_S}
     gate.use(
         document(
             gate.upstream,
             *("ab"[:tiers]),
             policy={"retry": {"max_attempts": 2}},
             deployments={"a": faulty, "b": {"protocol": cell.protocol}},
-            endpoint=timeouts if cell.silent else None,
         )
     )
     gate.script("a", cell.step)

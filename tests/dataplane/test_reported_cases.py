@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from routeradmin.adapters.sealing import Secret
 from routeradmin.adapters.simulated import running_in_thread
+from routeradmin.adapters.simulated.calls import fingerprint
+from routeradmin.services.secrets import Opened
 from tests.dataplane.catalogs import document
 from tests.dataplane.serving import SECRET, Gateway, chat
 
@@ -278,3 +281,78 @@ class TestModelNamesWithSlashes:
         assert (answer.status, answer.error["code"]) == (404, "model_not_found")
         answer = gate.post(chat("no/such"))
         assert (answer.status, answer.error["code"]) == (404, "model_not_found")
+
+
+def limited(after: Any) -> dict[str, Any]:
+    return {"status": 429, "headers": {"retry-after": str(after)}}
+
+
+class TestCooldowns:
+    def test_tell_the_client_when_to_come_back(self, gate: Gateway) -> None:
+        gate.use(document(gate.upstream, "a", "b", policy=ONE_ROUND))
+        gate.script("a", limited(40))
+        gate.script("b", limited(25), repeat="once")
+        assert gate.post().status == 429
+        gate.clock.advance(0.5)
+        answer = gate.post()
+        assert (answer.status, answer.headers["retry-after"]) == (429, "25")
+        assert answer.error["code"] == "model_cooldown"
+        assert answer.error["reset_seconds"] == 25
+        assert (gate.calls("a"), gate.calls("b")) == (1, 1)
+        gate.clock.advance(25.5)
+        assert gate.post().headers["x-routeradmin-deployment"] == "b"
+
+    def test_a_huge_hint_is_capped_and_can_be_cleared(self, gate: Gateway) -> None:
+        gate.use(document(gate.upstream, "a", policy=ONE_ROUND))
+        gate.script("a", limited(568157))
+        gate.post()
+        gate.clock.advance(1799)
+        answer = gate.post()
+        assert (answer.status, answer.headers["retry-after"]) == (429, "1")
+        gate.clock.advance(2)
+        gate.post()
+        assert gate.calls("a") == 2
+
+    @pytest.mark.parametrize("status", [429, 503])
+    def test_dates_are_waits_too(self, gate: Gateway, status: int) -> None:
+        gate.use(document(gate.upstream, "a", policy={"retry": {"max_attempts": 2}}))
+        step = {"status": status, "headers": {"retry-after": "Thu, 01 Jan 2026 00:00:06 GMT"}}
+        gate.script("a", step, repeat="once")
+        assert gate.post().status == 200
+        assert gate.slept == pytest.approx([6])
+
+    def test_are_of_one_model_and_one_credential(self, gate: Gateway) -> None:
+        keys: dict[str, dict[str, Any]] = {"m1": {"keys": ["k1", "k2"]}, "m2": {"keys": ["k1"]}}
+        gate.use(
+            document(
+                gate.upstream,
+                "m1",
+                policy=ONE_ROUND,
+                deployments=keys,
+                routes=[{"id": "two", "alias": "two"}],
+                more_targets=[("two", "m2", 0)],
+                strategy="fill_first",
+            )
+        )
+        gate.script("m1", limited(60), credential=SECRET.format("k1"))
+        assert [gate.post().status for _ in range(2)] == [200, 200]
+        served = [[a["credential"] for a in record["attempts"]] for record in gate.records]
+        assert served == [["k1", "k2"], ["k2"]]
+        assert gate.post(chat("two")).status == 200
+
+
+def test_a_limit_of_three_means_three(gate: Gateway) -> None:
+    gate.use(document(gate.upstream, "a", deployments={"a": {"rpm_limit": 3}}))
+    answers = [gate.post() for _ in range(4)]
+    assert [answer.status for answer in answers] == [200, 200, 200, 429]
+    assert answers[3].error["code"] == "rate_limit_exceeded"
+    assert gate.calls("a") == 3
+
+
+def test_a_rotated_secret_is_used_at_once(gate: Gateway) -> None:
+    gate.use(document(gate.upstream, "a"))
+    gate.post()
+    gate.runtime.secrets.swap(Opened({"a": Secret("a-new-secret-0123456789")}))
+    gate.post()
+    used = [call["credential"] for call in gate.provider.calls()["requests"]]
+    assert used == [fingerprint(SECRET.format("a")), fingerprint("a-new-secret-0123456789")]

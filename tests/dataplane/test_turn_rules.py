@@ -344,3 +344,15 @@ def test_a_key_is_held_to_its_routes(gate: Gateway) -> None:
     assert answer.status == 403
     assert answer.error["code"] == "model_access_denied"
     assert KEY not in answer.body.decode()
+
+
+def test_a_deadline_ends_a_stream_with_an_error(gate: Gateway) -> None:
+    gate.use(document(gate.upstream, "a"))
+    gate.script("a", {"chunk_delay_ms": 50, "words": 100})
+    answer = gate.post(stream=True, headers={"x-routeradmin-deadline-ms": "200"})
+    assert answer.status == 200
+    assert answer.frames[-1]["error"]["code"] == "deadline_exceeded"
+    assert "[DONE]" not in answer.events
+    assert gate.record["halt"] == "deadline"
+    assert gate.state("a").failures == 0
+    gate.until(lambda: gate.provider.calls()["open_streams"] == 0)

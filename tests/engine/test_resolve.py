@@ -101,6 +101,14 @@ def test_a_star_in_the_upstream_name_takes_what_the_pattern_matched() -> None:
     assert str(found.route.candidates[1].key) == "star/k@vendor/large-latest"
 
 
+@pytest.mark.parametrize("name", ["v-" + "x" * 255, "v-\0", "v-a\nb"])
+def test_a_name_that_no_object_could_have_matches_no_pattern(name: str) -> None:
+    snapshot = catalog([deployment("d", upstream="*")], route(["d"], alias="v-*"))
+    assert resolve(snapshot, "v-" + "x" * 254).matched == "x" * 254
+    with pytest.raises(ModelNotFound):
+        resolve(snapshot, name)
+
+
 def test_derived_routes_are_cached_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     from routeradmin.engine import resolve as module
 

@@ -62,7 +62,7 @@ def test_the_first_minute_shows_cooldowns_recovery_tiers_and_fallback(tmp_path: 
     try:
         until(lambda: watch(server, seen), 60, pause_s=0.5)
     except AssertionError:
-        pytest.fail(f"not seen: {sorted(WANTED - seen)}")
+        pytest.fail(f"not seen: {sorted(WANTED - seen)}; seen: {sorted(seen)}")
     finally:
         assert server.stop() == 0
     assert server.log.read_text() == ""

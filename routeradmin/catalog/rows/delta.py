@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from routeradmin.catalog.canonical import by_key, entry_form, table_form
+from routeradmin.catalog.canonical import by_key, defaults_form, entry_form, table_form
 from routeradmin.catalog.document import KINDS, Document, Route, ServingModel, key_of
 from routeradmin.catalog.table import Table
 
@@ -45,7 +45,7 @@ def delta(before: Document, after: Document) -> Delta:
     implied = _Implied(before, after)
     found = {kind: _between(getattr(before, kind), getattr(after, kind), implied) for kind in KINDS}
     _touch_routes(before, after, found)
-    return Delta(found, not same(before.defaults, after.defaults))
+    return Delta(found, defaults_form(before) != defaults_form(after))
 
 
 def same(one: Table, other: Table) -> bool:
@@ -58,6 +58,8 @@ class _Implied:
     def __init__(self, before: Document, after: Document) -> None:
         self._before, self._after = before, after
         self._old, self._new = by_key(before.endpoints), by_key(after.endpoints)
+        old, new = defaults_form(before), defaults_form(after)
+        self._same_strategy = old.get("strategy") == new.get("strategy")
 
     def same(self, one: Table, other: Table) -> bool:
         if same(one, other):
@@ -66,7 +68,7 @@ class _Implied:
             old, new = self._old.get(one.endpoint_id), self._new.get(other.endpoint_id)
             stands = old and new and (old.account_id, old.probe) == (new.account_id, new.probe)
         elif isinstance(one, Route):
-            stands = self._before.defaults.strategy == self._after.defaults.strategy
+            stands = self._same_strategy
         else:
             return False
         return bool(stands) and (

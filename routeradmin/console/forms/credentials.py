@@ -48,7 +48,7 @@ class CredentialDraft(Draft):
         label="Secret reference",
         max_length=256,
         help_text="env:NAME or file:/path for a secret kept outside, or a stored secret's name. "
-        "Leave empty to store the secret given below.",
+        "Leave empty to store the secret you type here.",
     )
     admin_state = admin_state()
     tags = tags()

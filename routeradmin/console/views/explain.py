@@ -21,7 +21,7 @@ from routeradmin.services.messages import Assumed, Select, Simulate
 def show(request: HttpRequest) -> HttpResponse:
     """The form alone, or with ``model`` its answer."""
     asked = "model" in request.GET
-    form = ExplainForm(request.GET if asked else None, initial={"draws": 1000})
+    form = ExplainForm(request.GET if asked else None, initial={"draws": 1000, "input_tokens": 512})
     context: dict[str, Any] = {"form": form, "names": _names()}
     status = 200
     if asked:

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-# A whole string token that spells ``model`` and is a key: inside a longer string its quotes would
-# have backslashes.
-_MODEL_KEY = re.compile(rb'(?<!\\)"model"[ \t\r\n]*:[ \t\r\n]*')
+_MODEL = b'"model"'
+_COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _STRING_TOKEN = re.compile(_STRING, re.DOTALL)
 _TOKEN = re.compile(_STRING + rb"|[{}\[\],]", re.DOTALL)
@@ -67,12 +66,12 @@ class Template:
 
 def model_spans(raw: bytes) -> list[Span]:
     """Every top-level ``model`` value, where it is written twice both."""
-    found = _MODEL_KEY.finditer(raw)
-    first, second = next(found, None), next(found, None)
-    # Without escapes in the letters' range a key spelled otherwise is impossible, so that the only
-    # one there is must be the top-level one that parsing found.
-    if first is not None and second is None and b"\\u006" not in raw:
-        value = _STRING_TOKEN.match(raw, first.end())
+    found = raw.find(_MODEL)
+    # Without escapes in the letters' range the key cannot be spelled otherwise, so that the only
+    # place where it stands must be the top-level key that parsing found.
+    if found >= 0 and raw.find(_MODEL, found + 1) < 0 and b"\\u006" not in raw:
+        colon = _COLON.match(raw, found + len(_MODEL))
+        value = _STRING_TOKEN.match(raw, colon.end()) if colon is not None else None
         if value is not None:
             return [Span(*value.span())]
     return spans_of(raw, "model")
