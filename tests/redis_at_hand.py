@@ -1,8 +1,7 @@
-"""A Redis to test with: the one that ROUTERADMIN_TEST_REDIS_URL names, or the machine's own."""
+"""Keys of one test alone, in the Redis that the machine has."""
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +9,7 @@ from dataclasses import dataclass
 import pytest
 import redis
 
-URL = os.environ.get("ROUTERADMIN_TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
-REQUIRED = os.environ.get("ROUTERADMIN_REQUIRE_SERVICES") == "1"
+from tests.needs import REDIS_URL
 
 
 @dataclass(frozen=True)
@@ -25,15 +23,9 @@ class Prefix:
 @pytest.fixture
 def redis_prefix() -> Iterator[Prefix]:
     """Removed with every key when the test is over."""
-    client = redis.Redis.from_url(URL, socket_connect_timeout=1)
-    try:
-        client.ping()
-    except redis.ConnectionError:
-        if REQUIRED:
-            raise
-        pytest.skip(f"no Redis at {URL}")
-    prefix = Prefix(URL, f"test-{secrets.token_hex(6)}")
+    prefix = Prefix(REDIS_URL, f"test-{secrets.token_hex(6)}")
     yield prefix
+    client = redis.Redis.from_url(REDIS_URL)
     for key in client.scan_iter(match=f"{{{prefix.name}*", count=1000):
         client.delete(key)
     client.close()

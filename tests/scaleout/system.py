@@ -36,9 +36,9 @@ class System:
         for server in self.servers:
             server.stop(signal.SIGKILL)
 
-    def put_catalog(self, server: Server, catalog: bytes) -> None:
+    def put_catalog(self, server: Server, catalog: bytes, mode: str = "replace") -> None:
         headers = {"content-type": "application/toml", "if-match": "*"}
-        answer = server.call("PUT", "/api/v1/catalog?mode=replace", catalog, headers=headers)
+        answer = server.call("PUT", f"/api/v1/catalog?mode={mode}", catalog, headers=headers)
         assert answer.status == 200, answer.body
 
     def wait_for_revision(self, servers: Sequence[Server], limit_s: float = 5.0) -> None:
