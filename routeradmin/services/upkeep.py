@@ -39,8 +39,12 @@ async def catch_up(runtime: Runtime) -> None:
 
 async def elect(runtime: Runtime) -> None:
     """Lead, or see that another does."""
-    if runtime.peers is not None:
-        await runtime.peers.election.tick()
+    if runtime.peers is None:
+        return
+    led = runtime.leads
+    await runtime.peers.election.tick()
+    if runtime.leads and not led:
+        runtime.journal.mark_state()  # what the last leader did not come to write down
 
 
 async def beat(runtime: Runtime) -> None:

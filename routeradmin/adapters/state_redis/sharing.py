@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
+from routeradmin.adapters.state_memory import REVIEW_EVERY_S
 from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.leasing import SharedLeases
 from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Unreachable
@@ -97,7 +98,7 @@ class SharedHealth(SharedLeases):
             return super()._review_suspects(now)
         if now < self._next_review:
             return []
-        self._next_review = now + 0.2
+        self._next_review = now + REVIEW_EVERY_S
         for state in self._local.suspected():
             roll(state, now)
             cooldown = state.cooldown

@@ -309,7 +309,10 @@ function step.lead(id, lasts_ms)
     return {held}
   end
   if held then return {false, holder} end
-  local fence = call('INCR', FENCE) .. ' ' .. id
+  -- Not below the time, so that it grows even over a Redis that lost its data.
+  local reign = math.max(number(call('GET', FENCE)) + 1, number(call('TIME')[1]))
+  call('SET', FENCE, string.format('%d', reign))
+  local fence = string.format('%d', reign) .. ' ' .. id
   call('SET', LEADER, fence, 'PX', lasts_ms)
   return {fence}
 end
