@@ -58,6 +58,7 @@ format: $(DEV_STAMP) ## put the code in shape
 lock: ## renew requirements/*.txt from pyproject.toml (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml -o requirements/run.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml --extra semantic -c requirements/run.txt -c requirements/dev.txt -o requirements/semantic.txt
 
 clean: ## remove what can be made again (never the data directory)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -11,6 +11,7 @@ NAMES = (
     "gateway_http",
     "select_redis",
     "catalog",
+    "intents",
 )
 
 

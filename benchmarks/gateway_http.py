@@ -1,4 +1,5 @@
-"""``POST /v1/chat/completions`` through the gateway, beside the same calls to the upstream itself.
+"""``POST /v1/chat/completions`` through the gateway, beside the same calls to the upstream itself
+and through the least that could stand in between (``bare_forward``).
 
 The gateway has one core; the mock upstream shares the other with the load, which flatters neither:
 the mock and the load together take a few microseconds a request. Rounds alternate, medians are
@@ -19,7 +20,7 @@ from statistics import median
 
 from benchmarks.load import Load, Measured, measure
 from benchmarks.mock_upstream import PARTS
-from benchmarks.servers import CLIENT_CPU, KEY, free_port, process, routeradmin
+from benchmarks.servers import CLIENT_CPU, KEY, free_port, process, routeradmin, uvicorn
 
 ROUNDS = 3
 SECONDS = 3.0
@@ -110,8 +111,20 @@ def peers() -> dict[str, Subject]:
 
 
 def run() -> None:
-    with upstream() as mock, routeradmin(catalog(mock)) as gateway:
-        subjects = {"upstream itself": Subject(mock), "gateway": Subject(gateway), **peers()}
+    with (
+        upstream() as mock,
+        uvicorn(
+            "benchmarks.bare_forward:application",
+            {"BENCH_UPSTREAM": f"http://127.0.0.1:{mock}{PATH}"},
+        ) as bare,
+        routeradmin(catalog(mock)) as gateway,
+    ):
+        subjects = {
+            "upstream itself": Subject(mock),
+            "bare forwarding": Subject(bare),
+            "gateway": Subject(gateway),
+            **peers(),
+        }
         for stream in (False, True):
             for connections in (1, 16, 64):
                 rows: dict[str, list[Measured]] = {name: [] for name in subjects}

@@ -58,7 +58,7 @@ def wait_until_up(child: subprocess.Popen[bytes], url: str) -> None:
 
 
 @contextmanager
-def uvicorn(application: str) -> Iterator[int]:
+def uvicorn(application: str, env: dict[str, str] | None = None) -> Iterator[int]:
     port = free_port()
     command = [
         sys.executable,
@@ -77,7 +77,7 @@ def uvicorn(application: str) -> Iterator[int]:
         "--no-server-header",
         "--no-date-header",
     ]
-    with process(command, port, {}, "/") as up:
+    with process(command, port, env or {}, "/") as up:
         yield up
 
 

@@ -7,12 +7,15 @@ what it accepts; ``manage.py`` prints that line and stops.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
+
+_HOST = re.compile(r"\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]", re.ASCII)
 
 
 class BadVariable(Exception):
@@ -67,6 +70,20 @@ def networks(name: str) -> list[str]:
             raise BadVariable(
                 name, "accepts addresses or CIDR ranges separated by commas"
             ) from problem
+    return values
+
+
+def hosts(name: str, default: str) -> list[str]:
+    """Comma-separated host names as Django matches them: ``.name`` with what is below it, ``*``
+    all; without scheme and port, which are never part of a match."""
+    values = words(name, default)
+    for value in values:
+        if value != "*" and not _HOST.fullmatch(value):
+            raise BadVariable(
+                name,
+                "accepts host names or addresses separated by commas, without scheme and port: "
+                "example.com, .example.com, 10.0.0.1, [::1], or * for any",
+            )
     return values
 
 
@@ -140,6 +157,17 @@ def fernet_keys(name: str, path: Path) -> list[str]:
     if not keys:
         raise BadVariable(name, "needs at least one Fernet key")
     return keys
+
+
+def selectors(name: str) -> dict[str, str]:
+    """``name=package.module:attribute`` separated by commas, by name."""
+    found = {}
+    for word in words(name):
+        label, _, path = word.partition("=")
+        if not re.fullmatch(r"[\w.-]+", label) or not re.fullmatch(r"[\w.]+:\w+", path):
+            raise BadVariable(name, "accepts name=package.module:attribute separated by commas")
+        found[label] = path
+    return found
 
 
 def bootstrap_admin(name: str) -> tuple[str, str] | None:

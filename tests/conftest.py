@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 
 from routeradmin.access.models import Role, User
@@ -18,6 +19,10 @@ from routeradmin.services.runtime import Runtime
 from tests import factories as make
 from tests import needs
 from tests.redis_at_hand import redis_prefix as redis_prefix
+
+# Examples may take as long as they need: a busy machine is no failure.
+hypothesis.settings.register_profile("suite", deadline=None)
+hypothesis.settings.load_profile("suite")
 
 START = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 FERNET_KEY = "c2l4dGVlbi1ieXRlcyEhc2l4dGVlbi1ieXRlcyEhMDA="

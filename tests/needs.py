@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 from collections.abc import Callable
@@ -39,4 +40,13 @@ def answers(url: str) -> bool:
         return False
 
 
-NEEDS: dict[str, Callable[[], str | None]] = {"browser": chromium, "services": services}
+def semantic() -> str | None:
+    missing = [name for name in ("numpy", "wordllama") if not importlib.util.find_spec(name)]
+    return f"no {', '.join(missing)}: see requirements/semantic.txt" if missing else None
+
+
+NEEDS: dict[str, Callable[[], str | None]] = {
+    "browser": chromium,
+    "services": services,
+    "semantic": semantic,
+}

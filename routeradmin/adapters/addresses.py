@@ -58,22 +58,6 @@ def check_url(url: str, policy: Policy) -> str:
     return str(parsed)
 
 
-def check_proxy(url: str, policy: Policy) -> str:
-    """A proxy's URL in normal form, without a trailing slash; user-info may stay in it.
-
-    Raises UrlRefused like `check_url`.
-    """
-    scheme, separator, rest = url.partition("://")
-    user, at, place = rest.rpartition("@")
-    if any(char in "/\\?#" or char <= " " for char in user):
-        raise UrlRefused("user-info", "a proxy's user-info holds characters it cannot hold")
-    parsed = parse_base_url(f"{scheme}{separator}{place}")
-    if parsed.path != "/":
-        raise UrlRefused("path", "a proxy URL has no path, as in http://proxy.example:3128")
-    check_host(parsed.host, policy)
-    return str(parsed).replace("://", f"://{user}{at}", 1).removesuffix("/")
-
-
 def check_host(host: str, policy: Policy) -> None:
     """Judges a normalised host: a literal address, or a name. Raises AddressRefused."""
     if host.lower().rstrip(".") in METADATA_HOSTS:

@@ -49,8 +49,6 @@ class Redactor:
         longest_first = sorted(short, key=len, reverse=True)
         self._whole = re.compile(b"(?=(%s))" % b"|".join(map(re.escape, longest_first)))
         self._has_whole = bool(short)
-        self._longest_window = max([WINDOW, *map(len, short)]) if spellings else 1
-        self._alphabet = frozenset(b"".join(spellings))
 
     def __repr__(self) -> str:
         return "Redactor(***)"
@@ -85,61 +83,10 @@ class Redactor:
             found.sort()
         return _merged(found)
 
-    def held_back(self, data: bytes) -> int:
-        """How many bytes at the end may be the beginning of a secret."""
-        most = min(self._longest_window - 1, len(data))
-        count = 0
-        while count < most and data[-1 - count] in self._alphabet:
-            count += 1
-        return count
-
     def _look_around(self, data: bytes, word_at: int, found: list[Span]) -> None:
         for start in range(max(0, word_at - 3), word_at + 1):
             if data[start : start + WINDOW] in self._windows:
                 found.append((start, start + WINDOW))
-
-
-class RedactedStream:
-    """The incremental form: what comes out, joined, is `Redactor.redact` of what went in.
-
-    Holds back at most 10 bytes, and none after a byte that no secret holds (a line end, say).
-    """
-
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
-        self._held = b""
-        self._masked: int | None = None  # leading bytes of `_held` that are behind a mask already
-
-    def feed(self, chunk: bytes) -> bytes:
-        data = self._held + chunk
-        return self._out(data, len(data) - self._redactor.held_back(data))
-
-    def finish(self) -> bytes:
-        """What was held back; a new stream may follow."""
-        out = self._out(self._held, len(self._held))
-        self._masked = None
-        return out
-
-    def _out(self, data: bytes, cut: int) -> bytes:
-        """What stands before the cut; a secret that reaches over it is masked now, as a whole."""
-        self._held = data[cut:]
-        if not cut:
-            return b""
-        spans = self._redactor.spans(data)
-        if self._masked is not None:
-            spans = _merged([(0, self._masked), *spans])
-        parts: list[bytes] = []
-        position = 0
-        for start, end in spans:
-            if start >= cut:
-                break
-            parts.append(data[position:start])
-            if start or self._masked is None:
-                parts.append(_MASK)
-            position = end
-        parts.append(data[position:cut])
-        self._masked = position - cut if position >= cut else None
-        return b"".join(parts)
 
 
 def _spellings(secret: Secret | str) -> set[bytes]:

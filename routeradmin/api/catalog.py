@@ -61,6 +61,10 @@ class Warned(BaseModel):
     detail: str
 
 
+class Warnings(BaseModel):
+    items: list[Warned]
+
+
 class CatalogChange(BaseModel):
     """What a change of the whole catalog did, or with ``dry_run`` would do.
 
@@ -105,6 +109,17 @@ def import_item(file: changes.FileImport, *, dry_run: bool) -> dict[str, Any]:
         "unmapped": [{"pointer": one.place, "detail": one.detail} for one in file.unmapped],
         "notes": [{"pointer": one.place, "detail": one.detail} for one in file.notes],
     }
+
+
+@router.get(
+    "/warnings", response=Warnings, auth=reading, summary="List what is worth a look in the catalog"
+)
+def list_warnings(request: HttpRequest) -> HttpResponse:
+    """Allowed, and probably not meant: routes that nobody could serve now, lists that lead back,
+    credentials without a secret or without use. Each names its object."""
+    return answer(
+        request, {"items": [warning_item(warning) for warning in changes.standing_warnings()]}
+    )
 
 
 def warning_item(warning: Finding) -> dict[str, str]:

@@ -86,6 +86,10 @@ class ExplainedTarget(BaseModel):
 
 
 class Explained(BaseModel):
+    """The last five are there only where they had a say: how ``auto`` was decided, the rule that
+    holds, the client's preferences and what was dropped of them, the session's binding, and a
+    custom selector that made no choice."""
+
     route_id: str
     alias: str
     config_digest: str
@@ -94,6 +98,11 @@ class Explained(BaseModel):
     selected_target_id: str | None
     selected_credential_id: str | None
     targets: list[ExplainedTarget]
+    intent: dict[str, Any] | None = None
+    rule: dict[str, Any] | None = None
+    preferences: dict[str, Any] | None = None
+    affinity: dict[str, Any] | None = None
+    selector: dict[str, Any] | None = None
 
 
 class Simulated(BaseModel):

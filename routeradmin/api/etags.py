@@ -8,6 +8,7 @@ import re
 from django.http import HttpRequest
 
 from routeradmin.api.problems import Problem
+from routeradmin.services.changes import ANY
 
 TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
 
@@ -34,6 +35,15 @@ def require_match(request: HttpRequest, etag: str) -> None:
     if "If-Match" not in request.headers:
         raise missing_if_match()
     check_match(request, etag)
+
+
+def based_on(request: HttpRequest, etag: str, version: int) -> int | str:
+    """The version that the request's If-Match vouches for, or ``*``.
+
+    Raises Problem 428 and 412.
+    """
+    require_match(request, etag)
+    return ANY if matches_any(request) else version
 
 
 def matches_any(request: HttpRequest) -> bool:

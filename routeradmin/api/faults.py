@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import DisallowedHost, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
@@ -46,16 +46,24 @@ def on_validation(request: HttpRequest, fault: ValidationError) -> HttpResponse:
 def place(loc: Sequence[str | int], message: str, kind: str) -> tuple[str, str]:
     """ninja's location as a pointer into the body, or ``?name`` and the like outside of it."""
     source, *path = loc
-    detail = message[:1].lower() + message[1:]
+    detail = IN_JSON.get(kind) or message[:1].lower() + message[1:]
     if source == "body":
         if kind == "missing" and len(path) <= 1:
             return "", "the body is missing; send a JSON object"
-        return pointer(path[1:]), "is not a field of this object" if kind == EXTRA else detail
+        return pointer(path[1:]), detail
     name = str(path[0]) if path else source
     return (f"?{name}" if source == "query" else str(name)), detail
 
 
-EXTRA = "extra_forbidden"
+# pydantic's kinds whose own words are Python's.
+IN_JSON = {
+    "extra_forbidden": "is not a field of this object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "dict_type": "must be an object",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+}
 
 
 def on_http_error(request: HttpRequest, fault: HttpError) -> HttpResponse:
@@ -71,7 +79,15 @@ def on_too_big(request: HttpRequest, fault: Exception) -> HttpResponse:
     return too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0).response()
 
 
-def on_suspicious(request: HttpRequest, fault: SuspiciousOperation) -> HttpResponse:
+def on_suspicious(request: HttpRequest, fault: Exception) -> HttpResponse:
+    """Django's own refusals, some of which come before the operation is looked for."""
+    if isinstance(fault, DisallowedHost):
+        return Problem(
+            400,
+            "unknown_host",
+            "This server does not answer to the host that the request names; "
+            "ROUTERADMIN_ALLOWED_HOSTS lists those it does.",
+        ).response()
     return Problem(400, "bad_request", "The request makes no sense as HTTP.").response()
 
 

@@ -80,10 +80,9 @@ def show(request: HttpRequest, row: ApiKey) -> HttpResponse:
 
 
 def based_on(request: HttpRequest, id: str) -> int | str:
-    """The version that If-Match vouches for, or ``*``. Raises Problem 428 and 412, NotFound."""
+    """Raises Problem 428 and 412, NotFound."""
     row = found(id)
-    etags.require_match(request, row.etag)
-    return changes.ANY if etags.matches_any(request) else row.version
+    return etags.based_on(request, row.etag, row.version)
 
 
 @router.get(

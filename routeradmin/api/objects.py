@@ -18,6 +18,8 @@ from routeradmin.catalog.rows import version_of
 from routeradmin.catalog.table import Table
 from routeradmin.services import changes, runtime
 
+WARNINGS_HEADER = "X-Routeradmin-Warnings"  # GET /catalog/warnings lists them
+
 
 def document() -> Document:
     """The catalog in force in this process."""
@@ -42,10 +44,15 @@ def listed(request: HttpRequest, noun: Noun) -> HttpResponse:
     return answer(request, listing.of_request(request, items, noun.fields, key=noun.key))
 
 
-def shown(request: HttpRequest, noun: Noun, id: str, status: int = 200) -> HttpResponse:
+def shown(
+    request: HttpRequest, noun: Noun, id: str, status: int = 200, warnings: int | None = None
+) -> HttpResponse:
+    """``warnings``: how many the catalog has after a write."""
     item = noun.shown_as(document(), id)
     etag, _ = etag_of(noun, item)
-    headers = {"Location": location(noun.plural, id)} if status == 201 else None
+    headers = {"Location": location(noun.plural, id)} if status == 201 else {}
+    if warnings is not None:
+        headers[WARNINGS_HEADER] = str(warnings)
     return answer(request, item, status=status, etag=etag, headers=headers)
 
 
@@ -55,13 +62,12 @@ def based_on(request: HttpRequest, noun: Noun, id: str) -> int | str:
     Raises Problem 428 and 412, NotFound.
     """
     etag, version = etag_of(noun, noun.shown_as(document(), id))
-    etags.require_match(request, etag)
-    return changes.ANY if etags.matches_any(request) else version
+    return etags.based_on(request, etag, version)
 
 
 def created(request: HttpRequest, noun: Noun, body: Table) -> HttpResponse:
     saved = changes.create(noun.plural, named(body), actor(request), reason(request))
-    return shown(request, noun, saved.id, status=201)
+    return shown(request, noun, saved.id, 201, len(saved.warnings))
 
 
 def replaced(request: HttpRequest, noun: Noun, id: str, body: Table) -> HttpResponse:
@@ -76,8 +82,10 @@ def updated(request: HttpRequest, noun: Noun, id: str, body: Table) -> HttpRespo
 
 def _changed(request: HttpRequest, noun: Noun, id: str, patch: dict[str, Any]) -> HttpResponse:
     version = based_on(request, noun, id)
-    changes.update(noun.plural, id, patch, actor(request), if_match=version, reason=reason(request))
-    return shown(request, noun, id)
+    saved = changes.update(
+        noun.plural, id, patch, actor(request), if_match=version, reason=reason(request)
+    )
+    return shown(request, noun, id, warnings=len(saved.warnings))
 
 
 def deleted(request: HttpRequest, noun: Noun, id: str, *, cascade: bool) -> HttpResponse:

@@ -13,7 +13,6 @@ from routeradmin.api.problems import Problem
 
 OBJECT_LIMIT = 1024 * 1024
 CATALOG_LIMIT = 16 * 1024 * 1024
-MAX_DEPTH = 32
 
 
 class StrictParser(Parser):

@@ -16,7 +16,7 @@ from routeradmin.api.answers import answer
 from routeradmin.engine.describe import utc_text
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateState
-from routeradmin.services import candidates, runtime
+from routeradmin.services import candidates, live, runtime
 
 router = Router(tags=["state"])
 
@@ -117,7 +117,7 @@ async def taken() -> Moment:
     return Moment(
         now=current.clock(),
         epoch=store.epoch,
-        seq=store.seq,
+        seq=live.seq_of(current),
         snapshot=current.current.snapshot,
         states=[copy(state) for state in store.states()],
     )

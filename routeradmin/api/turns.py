@@ -60,6 +60,7 @@ class TurnRecord(BaseModel):
     overhead_ms: float | None
     attempts: list[AttemptRecord]
     warnings: list[dict[str, Any]]
+    routing: dict[str, Any] | None
 
 
 def attempt_item(row: Attempt) -> dict[str, Any]:
@@ -97,6 +98,7 @@ def item(row: Turn) -> dict[str, Any]:
         "overhead_ms": row.overhead_ms,
         "attempts": [attempt_item(attempt) for attempt in row.attempts.all()],
         "warnings": row.warnings,
+        "routing": row.routing,
     }
 
 

@@ -10,6 +10,7 @@ from routeradmin.catalog import document as doc
 from routeradmin.catalog.compile_objects import Objects
 from routeradmin.catalog.compile_policy import policy
 from routeradmin.engine.compile import RouteSpec, TargetSpec, compile_snapshot
+from routeradmin.engine.intents import Intent, IntentSettings, Matrix
 from routeradmin.engine.objects import AdminState, Rule, WhenExhausted
 from routeradmin.engine.snapshot import Defaults, Snapshot
 from routeradmin.engine.strategies import Selector
@@ -40,6 +41,7 @@ def compile(
         bindings=objects.bindings,
         missing_secrets=missing_secrets,
         selectors=selectors,
+        matrix=_matrix(document),
     )
 
 
@@ -49,6 +51,24 @@ def _defaults(table: doc.Defaults) -> Defaults:
         policy_id=table.policy_id,
         auto_priority=table.auto_priority,
     )
+
+
+def _matrix(document: doc.Document) -> Matrix:
+    table = document.defaults.intents
+    settings = {name: getattr(table, name) for name in type(table).model_fields}
+    intents = (
+        Intent(
+            id=entry.id,
+            route_id=entry.route_id,
+            name=entry.name or entry.id,
+            description=entry.description,
+            examples=entry.examples,
+            keywords=entry.keywords,
+            local_only=entry.local_only,
+        )
+        for entry in document.intents
+    )
+    return Matrix(IntentSettings(**settings), {intent.id: intent for intent in intents})
 
 
 def _routes(document: doc.Document) -> Iterator[RouteSpec]:

@@ -45,6 +45,7 @@ from routeradmin.catalog.fields import (
     Weight,
     WhenExhausted,
 )
+from routeradmin.catalog.intent_settings import IntentSettings
 from routeradmin.catalog.policies import Policy
 from routeradmin.catalog.table import Table
 
@@ -275,11 +276,12 @@ class Intent(Table):
 
 
 class Defaults(Table):
-    """What routes without a strategy or policy get, and the order ``auto`` tries."""
+    """What routes without a strategy or policy get, and what ``auto`` goes by."""
 
     strategy: Strategy | None = None
     policy_id: Ident | None = None
     auto_priority: Tags = ()
+    intents: IntentSettings = Field(default_factory=IntentSettings)
 
 
 class Document(Table):

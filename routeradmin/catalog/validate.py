@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from routeradmin.catalog.checks import aliases, billing, objects, policies, routes, warnings
+from routeradmin.catalog.checks import (
+    aliases,
+    billing,
+    intents,
+    objects,
+    policies,
+    routes,
+    warnings,
+)
 from routeradmin.catalog.checks.scope import Check, Scope, error
 from routeradmin.catalog.document import KINDS, Document, key_of
 from routeradmin.catalog.problems import Invalid, Problem, Severity
@@ -29,6 +37,7 @@ ERRORS: tuple[Check, ...] = (
     policies.rules,
     policies.intents,
     policies.defaults,
+    policies.intent_settings,
 )
 WARNINGS: tuple[Check, ...] = (
     warnings.fallback_cycles,
@@ -36,6 +45,9 @@ WARNINGS: tuple[Check, ...] = (
     warnings.unused_accounts,
     warnings.zero_weights,
     warnings.idle_rules,
+    intents.unknown_defaults,
+    intents.remote_judges,
+    intents.nowhere_local,
 )
 
 
@@ -43,20 +55,18 @@ def problems(
     document: Document,
     *,
     check_url: CheckUrl | None = None,
-    check_proxy: CheckUrl | None = None,
     is_set: warnings.IsSet | None = None,
 ) -> list[Problem]:
     """All errors, then all warnings.
 
-    ``check_url`` and ``check_proxy`` judge where a URL points and raise ValueError with a text
-    for people; ``is_set`` tells whether a secret reference can be resolved.
+    ``check_url`` judges where a base URL or a proxy's points and raises ValueError with a text for
+    people; ``is_set`` tells whether a secret reference can be resolved.
     """
     scope = Scope(document)
     found = [problem for check in ERRORS for problem in check(scope)]
     if check_url is not None:
         found += _guarded(scope, "base_url", check_url)
-    if check_proxy is not None:
-        found += _guarded(scope, "proxy", check_proxy)
+        found += _guarded(scope, "proxy", check_url)
     found += [problem for check in WARNINGS for problem in check(scope)]
     if is_set is not None:
         found += warnings.unset_secrets(scope, is_set)
@@ -67,11 +77,10 @@ def check(
     document: Document,
     *,
     check_url: CheckUrl | None = None,
-    check_proxy: CheckUrl | None = None,
     is_set: warnings.IsSet | None = None,
 ) -> list[Problem]:
     """The warnings of a document without errors. Raises Invalid with all errors."""
-    found = problems(document, check_url=check_url, check_proxy=check_proxy, is_set=is_set)
+    found = problems(document, check_url=check_url, is_set=is_set)
     errors = [problem for problem in found if problem.severity is Severity.ERROR]
     if errors:
         raise Invalid(errors)

@@ -47,6 +47,12 @@ def dressed(row: Row) -> Row:
     }
 
 
+def offered(row: Row, snapshot: Snapshot) -> Row:
+    """A dressed row with what its menu needs: whether a probe of it may be billed."""
+    deployment = snapshot.deployments.get(row["deployment"])
+    return {**dressed(row), "probe_is_free": deployment and deployment.probe.mode != "chat"}
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """What the URL asks for; empty means everything."""
@@ -135,7 +141,7 @@ def groups(snapshot: Snapshot, rows: Sequence[Row], wanted: Filter) -> list[Grou
     for row in rows:
         if wanted.admits(row):
             for route_id in row["routes"] or ("",):
-                by_route.setdefault(route_id, []).append(dressed(row))
+                by_route.setdefault(route_id, []).append(offered(row, snapshot))
     health = health_by_route(rows)
     made = [
         _group(snapshot.routes.get(route_id), route_id, members, health[route_id])

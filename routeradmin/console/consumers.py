@@ -47,3 +47,10 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             while (frame := await viewer.frames.get()) is not None:
                 await self.send(text_data=frame)
         await self.close(FORBIDDEN if ticket.known else SIGNED_OUT)
+
+
+class NowhereConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
+    """A path that has no socket: the handshake is refused, no page of ours asks again."""
+
+    async def connect(self) -> None:
+        await self.close()

@@ -36,13 +36,6 @@ class Lines(forms.CharField):
         return [line for line in (part.strip() for part in text.split("\n")) if line]
 
 
-class MaybeLines(Lines):
-    """Lines, or None where nothing is written: no list is not an empty list."""
-
-    def clean(self, value: Any) -> Any:
-        return super().clean(value) or None
-
-
 class Headers(forms.CharField):
     """``Name: value``, one a line."""
 

@@ -66,8 +66,8 @@ class Noun:
     more: Callable[[Entry, Index], Mapping[str, Any]] = field(default=lambda entry, index: {})
 
     @property
-    def has_preview(self) -> bool:
-        """For templates, which would call a callable instead of asking for it."""
+    def preview_first(self) -> bool:
+        """The form opens with what the object does now; templates would call ``preview``."""
         return self.preview is not None
 
     @property

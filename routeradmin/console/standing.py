@@ -23,7 +23,7 @@ def by_deployment() -> dict[str, list[Row]]:
             return rows
     rows = {}
     for row in candidates.candidates_json(snapshot, current.store.states(), now):
-        rows.setdefault(row["deployment"], []).append(board.dressed(row))
+        rows.setdefault(row["deployment"], []).append(board.offered(row, snapshot))
     _latest[:] = [(snapshot, seq, int(now), rows)]
     return rows
 

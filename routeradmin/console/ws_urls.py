@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import path, re_path
 
-from routeradmin.console.consumers import LiveConsumer
+from routeradmin.console.consumers import LiveConsumer, NowhereConsumer
 
-websocket_urlpatterns = [path("ws/console", LiveConsumer.as_asgi())]
+websocket_urlpatterns = [
+    path("ws/console", LiveConsumer.as_asgi()),
+    re_path(r"", NowhereConsumer.as_asgi()),
+]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from routeradmin.dataplane.http import Header
+from routeradmin.dataplane.http import ClientGone, Header
 from routeradmin.engine.outcome import Ending
 from routeradmin.services.inference.interrupt import Interrupt
 from routeradmin.services.keys import Key
@@ -53,12 +55,7 @@ class Client:
             self._watching.cancel()
 
     def _start_watching(self) -> None:
-        self._watching = asyncio.create_task(self._watch())
-
-    async def _watch(self) -> None:
-        while (await self._exchange.receive())["type"] != "http.disconnect":
-            pass
-        self._interrupt.fire(Ending.CANCELLED)
+        self._watching = asyncio.create_task(_watch(self._exchange, self._interrupt))
 
     def limits(self) -> list[Header]:
         """What is left of the key's limits now."""
@@ -84,6 +81,26 @@ class Client:
     async def end(self, data: bytes) -> None:
         """The last bytes of the stream."""
         await self._exchange.send({"type": "http.response.body", "body": data})
+
+
+async def _watch(exchange: Exchange, interrupt: Interrupt) -> None:
+    while (await exchange.receive())["type"] != "http.disconnect":
+        pass
+    interrupt.fire(Ending.CANCELLED)
+
+
+@contextmanager
+def staying(exchange: Exchange) -> Iterator[None]:
+    """Around a wait for which the client must stay: raises ClientGone when it does not."""
+    interrupt = Interrupt()
+    watching = asyncio.create_task(_watch(exchange, interrupt))
+    try:
+        with interrupt:
+            yield
+    finally:
+        watching.cancel()
+    if interrupt.reason is not None:
+        raise ClientGone
 
 
 def turn_headers(turning: Turning) -> list[Header]:

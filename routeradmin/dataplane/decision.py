@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
 from routeradmin.dataplane.auth import authorize
+from routeradmin.dataplane.client import staying
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import parse, read_body
 from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services.circumstances import read_headers
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Message, Release, Renew, Report, Select, Simulate
 
@@ -24,7 +27,15 @@ async def select(exchange: Exchange) -> None:
     """A lease on the deployment to use now."""
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = permitted(await body(exchange, Select), key)
-    selected = await selecting.select(exchange.runtime, message, key, exchange.request_id.decode())
+    headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
+    selected = await selecting.select(
+        exchange.runtime,
+        message,
+        key,
+        exchange.request_id.decode(),
+        headers,
+        waiting=partial(staying, exchange),
+    )
     await exchange.reply(200, selected.as_json())
 
 
@@ -56,7 +67,8 @@ async def explain(exchange: Exchange) -> None:
     """Every candidate with every reason; reserves nothing."""
     key = authorize(exchange.runtime, exchange.scope, "select", "read")
     message = await body(exchange, Select)
-    answer = explaining.explain(exchange.runtime, message, key)
+    headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
+    answer = await explaining.explain(exchange.runtime, message, key, headers)
     await exchange.reply(200, orjson.dumps(answer))
 
 
@@ -64,7 +76,8 @@ async def simulate(exchange: Exchange) -> None:
     """Shares over many draws on assumed states; reserves nothing."""
     key = authorize(exchange.runtime, exchange.scope, "select", "read")
     message = await body(exchange, Simulate)
-    answer = await explaining.simulate(exchange.runtime, message, key)
+    headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
+    answer = await explaining.simulate(exchange.runtime, message, key, headers)
     await exchange.reply(200, orjson.dumps(answer))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
 from pydantic import ValidationError
+
+from routeradmin.engine.refusal import whole_seconds
 
 TYPES = {
     400: "invalid_request_error",
@@ -76,11 +77,6 @@ class ApiError(Exception):
         if self.should_retry is not None:
             headers.append((b"x-should-retry", b"true" if self.should_retry else b"false"))
         return headers
-
-
-def whole_seconds(seconds: float) -> int:
-    """Retry-After's form: rounded up, at least 1 (a 0 would make clients hammer)."""
-    return max(1, math.ceil(seconds))
 
 
 def invalid_request(problem: ValidationError, status: int = 422) -> ApiError:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from itertools import count
 from typing import Any, TypeVar
 
-import orjson
 from pydantic import BaseModel, ValidationError
 
 from routeradmin.dataplane.errors import ApiError, invalid_request
@@ -99,9 +98,3 @@ async def answer(
         }
     )
     await send({"type": "http.response.body", "body": body})
-
-
-async def answer_json(
-    send: Send, status: int, content: Any, headers: Iterable[Header] = ()
-) -> None:
-    await answer(send, status, orjson.dumps(content), headers)

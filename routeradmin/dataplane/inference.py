@@ -10,13 +10,13 @@ from routeradmin.dataplane.client import Client, turn_headers
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import Header, read_body
 from routeradmin.engine.turn_state import HaltReason
-from routeradmin.services.inference import asked as asking
+from routeradmin.services.inference import asked as reading
 from routeradmin.services.inference import facts
 from routeradmin.services.inference.asked import Asked
 from routeradmin.services.inference.bodies import BadBody, with_member
 from routeradmin.services.inference.facts import Invalid
 from routeradmin.services.inference.interrupt import Interrupt
-from routeradmin.services.inference.turning import Result, Turning
+from routeradmin.services.inference.turning import Result, Turning, asking_for
 from routeradmin.services.inference.whole import COUNT_TOKENS
 
 if TYPE_CHECKING:
@@ -56,7 +56,10 @@ async def carry_out(exchange: Exchange, api: str, operation: str | None = None) 
     asked = await read(exchange, api, operation or api)
     interrupt = Interrupt()
     with Client(exchange, interrupt, key) as client:
-        turning = Turning(runtime, asked, key, client, interrupt, exchange.request_id.decode())
+        asking = await asking_for(runtime, asked, key)
+        turning = Turning(
+            runtime, asked, asking, key, client, interrupt, exchange.request_id.decode()
+        )
         client.turning = turning
         result = await turning.run()
         if result.halt.halt is HaltReason.CANCELLED:
@@ -71,7 +74,7 @@ async def read(exchange: Exchange, api: str, operation: str) -> Asked:
     """Raises ApiError 400 for a body or header that routing cannot go by, 413 for a large body."""
     raw = await read_body(exchange.receive, MOST_BODY_BYTES)
     try:
-        return asking.read(api, operation, raw, exchange.scope["headers"])
+        return reading.read(api, operation, raw, exchange.scope["headers"])
     except BadBody as problem:
         raise ApiError(400, "invalid_json", str(problem)) from None
     except Invalid as problem:

@@ -17,8 +17,10 @@ from routeradmin.dataplane import decision, faults
 from routeradmin.dataplane.auth import authorize
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import Receive, Scope, Send, parse, request_id
-from routeradmin.engine.state import LeaseFenced, LeaseNotFound
+from routeradmin.engine.state import LeaseFenced, LeaseNotFound, ReportState
 from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services.asking import Headers
+from routeradmin.services.circumstances import read_headers
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Release, Renew, Report, Select
 from routeradmin.services.runtime import Runtime
@@ -27,6 +29,7 @@ log = logging.getLogger(__name__)
 
 PATH = "/ws/select"
 MOST_AT_ONCE = 1024
+LEAST_HELD = 1024  # leases that are looked through for those that are over
 MOST_FRAME_BYTES = 1024 * 1024
 CLOSE_CODES = {401: 4401, 403: 4403}
 
@@ -65,6 +68,7 @@ class DecisionSocket:
         self._send = send
         self._request_id = request_id(scope).decode()
         self._leases: dict[str, Key] = {}
+        self._many = LEAST_HELD
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
         self._ops: dict[str, tuple[Op, tuple[str, ...]]] = {
@@ -134,9 +138,26 @@ class DecisionSocket:
 
     async def _select(self, lease_id: str, body: bytes, key: Key) -> bytes:
         message = decision.permitted(parse(Select, body), key)
-        selected = await selecting.select(self._runtime, message, key, self._request_id)
+        selected = await selecting.select(
+            self._runtime, message, key, self._request_id, self._headers()
+        )
         self._leases[selected.lease.id] = key
+        if len(self._leases) > self._many:
+            await self._forget_closed()
         return selected.as_json()
+
+    async def _forget_closed(self) -> None:
+        """Leases that ran out, or were reported elsewhere, are not this socket's to give back."""
+        for lease_id in list(self._leases):
+            if not await self._is_open(lease_id):
+                self._leases.pop(lease_id, None)
+        self._many = max(LEAST_HELD, 2 * len(self._leases))
+
+    async def _is_open(self, lease_id: str) -> bool:
+        try:
+            return await self._runtime.store.phase(lease_id) is ReportState.OPEN
+        except LeaseNotFound:
+            return False
 
     async def _report(self, lease_id: str, body: bytes, key: Key) -> bytes:
         message = parse(Report, body)
@@ -153,7 +174,13 @@ class DecisionSocket:
         return orjson.dumps(answer)
 
     async def _explain(self, lease_id: str, body: bytes, key: Key) -> bytes:
-        return orjson.dumps(explaining.explain(self._runtime, parse(Select, body), key))
+        message = parse(Select, body)
+        answer = await explaining.explain(self._runtime, message, key, self._headers())
+        return orjson.dumps(answer)
+
+    def _headers(self) -> Headers:
+        """Those of the handshake that some rule reads."""
+        return read_headers(self._runtime.current.snapshot, self._scope["headers"])
 
 
 def envelope(frame: bytes) -> dict[str, Any]:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from routeradmin.engine.errors import InvalidCatalog
+from routeradmin.engine.intents import Matrix
 from routeradmin.engine.objects import AdminState, Deployment, Rule, Target, WhenExhausted
 from routeradmin.engine.policy import DEFAULT_POLICY, Policy
 from routeradmin.engine.snapshot import Candidate, Defaults, Route, Snapshot, Tier
 from routeradmin.engine.state import CandidateKey
-from routeradmin.engine.strategies import CUSTOM_PREFIX, Selector
+from routeradmin.engine.strategies import BY_NAME, CUSTOM_PREFIX, Selector, simple_shuffle
 
 MAX_HOPS = 16
 DERIVED_ROUTES = 1024  # from patterns and provider:model names, kept per snapshot
@@ -56,6 +57,7 @@ def compile_snapshot(
     bindings: Mapping[tuple[str, str], str] | None = None,
     missing_secrets: Iterable[str] = (),
     selectors: Mapping[str, Selector] | None = None,
+    matrix: Matrix | None = None,
 ) -> Snapshot:
     """Compile a checked catalog. Raises InvalidCatalog where a route names what is not there.
 
@@ -74,6 +76,8 @@ def compile_snapshot(
         missing_secrets=frozenset(missing_secrets),
         selectors=dict(selectors or {}),
         direct=_direct(by_id.values()),
+        matrix=matrix or Matrix(),
+        has_intents=matrix is not None and matrix.is_on,
     )
     built = [build_route(base, spec) for spec in routes]
     exact = {normal(r.alias): r.id for r in built if "*" not in r.alias}
@@ -88,6 +92,9 @@ def compile_snapshot(
         names=names,
         patterns=tuple(patterns),
         forwards=forwards,
+        rule_headers=frozenset(
+            name for route in built for rule in route.rules for name, _ in rule.headers
+        ),
     )
 
 
@@ -147,6 +154,7 @@ def build_route(base: Snapshot, spec: RouteSpec, matched: str | None = None) -> 
         tags=spec.tags,
         rules=tuple(sorted(spec.rules, key=lambda rule: (rule.position, rule.id))),
         selector=base.selectors.get(strategy.removeprefix(CUSTOM_PREFIX)),
+        stand_in=BY_NAME.get(base.defaults.strategy, simple_shuffle),
     )
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from routeradmin.engine.objects import AdminState
 from routeradmin.engine.state import CandidateState, Cooldown, Health
-from routeradmin.engine.windows import WINDOW_S as WINDOW_S
 from routeradmin.engine.windows import used
 
 if TYPE_CHECKING:

@@ -37,7 +37,6 @@ STATIC = (
     "fallback-disabled",
 )
 ADMINISTRATIVE = ("rule", "excluded", "disabled", "draining", "no-secret")
-RUNTIME = ("cooling-down", "unhealthy", "parallel-limit", "rpm-limit", "tpm-limit")
 
 # Called API -> protocols that a request to it can be translated to.
 TRANSLATIONS = {
@@ -55,10 +54,16 @@ def rejections(
     allowed = permitted(route, request, now)
     return (
         *static(candidate, request),
-        *(("fallback-disabled",) if candidate.tier and not route.fallback_enabled else ()),
+        *(("fallback-disabled",) if candidate.tier and not falls_back(route, request) else ()),
         *administrative(candidate, request, now, allowed),
         *runtime(candidate, view.of(candidate), request.estimate, now),
     )
+
+
+def falls_back(route: Route, request: SelectRequest) -> bool:
+    """Whether the route's later tiers are open to this request."""
+    preferences = request.preferences
+    return route.fallback_enabled and (preferences is None or not preferences.first_tier_only)
 
 
 def all_rejections(
@@ -66,11 +71,13 @@ def all_rejections(
 ) -> list[tuple[Candidate, tuple[str, ...]]]:
     """``rejections`` of every candidate in tier order, with what they share looked up once."""
     allowed = permitted(route, request, now)
-    picky = allowed is not None or request.local_only or bool(request.exclude)
+    wishes = request.preferences
+    picky = allowed is not None or request.local_only or bool(request.exclude or wishes)
+    open_tiers = falls_back(route, request)
     tokens, current = request.estimate, window(now)
     found = []
     for tier in route.tiers:
-        off = ("fallback-disabled",) if tier.index and not route.fallback_enabled else ()
+        off = ("fallback-disabled",) if tier.index and not open_tiers else ()
         for candidate, reasons in zip(tier.candidates, tier.table(request).static, strict=True):
             reasons += off
             if picky or candidate.secret_missing or not candidate.enabled:
@@ -135,18 +142,23 @@ def administrative(
     candidate: Candidate, request: SelectRequest, now: float, allowed: frozenset[str] | None
 ) -> Iterator[str]:
     """What people decided; ``allowed`` are the deployment ids that the route's rules leave."""
-    deployment = candidate.deployment
     if against_rules(candidate, request, allowed):
         yield "rule"
-    if request.exclude and (
-        deployment.id in request.exclude or str(candidate.key) in request.exclude
-    ):
+    if excluded(candidate, request):
         yield "excluded"
     wanted = admin_state(candidate, now)
     if wanted is not AdminState.ENABLED:
         yield wanted.value
     if request.needs_secret and candidate.secret_missing:
         yield "no-secret"
+
+
+def excluded(candidate: Candidate, request: SelectRequest) -> bool:
+    """Whether the caller does not want it: named in ``exclude``, or against its preferences."""
+    names, wishes = request.exclude, request.preferences
+    if names and (candidate.deployment.id in names or str(candidate.key) in names):
+        return True
+    return wishes is not None and wishes.forbids(candidate)
 
 
 def against_rules(
@@ -222,10 +234,13 @@ def usable(
 
 def permitted(route: Route, request: SelectRequest, now: float) -> frozenset[str] | None:
     """The deployment ids that the first of the route's rules that holds leaves; None: all."""
-    for rule in route.rules:
-        if holds(rule, request, now):
-            return frozenset(rule.only)
-    return None
+    rule = ruling(route, request, now)
+    return None if rule is None else frozenset(rule.only)
+
+
+def ruling(route: Route, request: SelectRequest, now: float) -> Rule | None:
+    """The first of the route's rules that holds."""
+    return next((rule for rule in route.rules if holds(rule, request, now)), None)
 
 
 def holds(rule: Rule, request: SelectRequest, now: float) -> bool:

@@ -5,13 +5,15 @@ Reads the snapshot, the state and the request; reserves nothing and resolves no 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from routeradmin.engine.describe import runtime_json
-from routeradmin.engine.eligibility import all_rejections
-from routeradmin.engine.objects import Capabilities
+from routeradmin.engine.eligibility import all_rejections, ruling
+from routeradmin.engine.intents import Decision
+from routeradmin.engine.objects import Capabilities, Rule
 from routeradmin.engine.refusal import Refusal
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved
@@ -67,6 +69,10 @@ class Explanation:
     input_tokens: int | None
     chosen: Pick | Refusal
     targets: tuple[Explained, ...]
+    rule: Rule | None = None
+    request: SelectRequest | None = None
+    decision: Decision | None = None
+    affinity: Mapping[str, Any] | None = None
 
     @property
     def winner(self) -> CandidateKey | None:
@@ -84,7 +90,23 @@ class Explanation:
             "selected_target_id": None if best is None else best.target.id,
             "selected_credential_id": None if best is None else best.credential.id,
             "targets": [target.as_json() for target in self.targets],
+            **self._circumstances(),
         }
+
+    def _circumstances(self) -> dict[str, Any]:
+        """Members that are there only where there is something to say."""
+        found: dict[str, Any] = {}
+        if self.decision is not None:
+            found["intent"] = self.decision.as_json()
+        if self.rule is not None:
+            found["rule"] = {"id": self.rule.id, "only": list(self.rule.only)}
+        if self.request is not None and self.request.preferences is not None:
+            found["preferences"] = self.request.preferences.as_json(self.resolved.route)
+        if self.affinity is not None:
+            found["affinity"] = dict(self.affinity)
+        if isinstance(self.chosen, Pick) and self.chosen.note:
+            found["selector"] = {"strategy": self.resolved.route.strategy, "note": self.chosen.note}
+        return found
 
 
 def explain(
@@ -120,7 +142,8 @@ def explain_route(
         Explained(candidate, reasons, runtime_json(candidate, view.of(candidate), now))
         for candidate, reasons in all_rejections(resolved.route, request, view, now)
     )
-    return Explanation(resolved, request.input_tokens, chosen, targets)
+    rule = ruling(resolved.route, request, now)
+    return Explanation(resolved, request.input_tokens, chosen, targets, rule, request)
 
 
 def provenance(candidate: Candidate) -> dict[str, str]:

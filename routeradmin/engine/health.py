@@ -12,14 +12,7 @@ import math
 from dataclasses import replace
 
 from routeradmin.engine import cooldowns
-from routeradmin.engine.condition import (
-    cooling,
-    effective_state,
-    health_at,
-    recovering,
-    remaining_s,
-    unhealthy,
-)
+from routeradmin.engine.condition import cooling, health_at, recovering, unhealthy
 from routeradmin.engine.policy import CooldownPolicy, Policy
 from routeradmin.engine.state import (
     MANUAL,
@@ -32,22 +25,6 @@ from routeradmin.engine.state import (
     Outcome,
 )
 from routeradmin.engine.windows import roll
-
-__all__ = [
-    "clear",
-    "cooling",
-    "effective_state",
-    "failed",
-    "health_at",
-    "probed",
-    "recovering",
-    "remaining_s",
-    "renew_secret",
-    "set_manual",
-    "settle_elapsed",
-    "succeeded",
-    "unhealthy",
-]
 
 NOT_THE_DEPLOYMENTS = frozenset({FailureClass.CANCELLED, FailureClass.DEADLINE})
 # What the caller asked for or the answer's address says nothing of the candidate's health.

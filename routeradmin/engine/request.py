@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from routeradmin.engine.preferences import Preferences
+
 
 @dataclass(frozen=True, slots=True)
 class SelectRequest:
@@ -33,6 +35,7 @@ class SelectRequest:
     headers: tuple[tuple[str, str], ...] = ()
     local_only: bool = False
     opaque: tuple[str | None, ...] = ()
+    preferences: Preferences | None = None
     # All that static eligibility reads except the two token figures; see Tier.table.
     shape: tuple[object, ...] = field(init=False, repr=False, compare=False)
 

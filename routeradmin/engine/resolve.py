@@ -14,7 +14,7 @@ from routeradmin.engine.compile import (
     match,
     normal,
 )
-from routeradmin.engine.errors import ModelNotFound
+from routeradmin.engine.errors import MOST_NAME_CHARS, ModelNotFound
 from routeradmin.engine.snapshot import Route, Snapshot
 
 AUTO = "auto"
@@ -32,7 +32,8 @@ class Resolved(NamedTuple):
 def resolve(
     snapshot: Snapshot, name: str, available: Callable[[Resolved], bool] | None = None
 ) -> Resolved:
-    """Find the route. Raises ModelNotFound(name).
+    """Find the route. Raises ModelNotFound(name), also for what is longer than any name: the
+    requested name is kept in records as it was written, surrounding space included.
 
     ``auto`` takes the first of ``defaults.auto_priority`` that resolves and that ``available``
     (if given) says yes to; when none is available, the first that resolves.
@@ -40,12 +41,21 @@ def resolve(
     route_id = snapshot.names.get(name)
     if route_id is not None:
         return Resolved(snapshot.routes[route_id], None, name, snapshot)
+    if len(name) > MOST_NAME_CHARS:
+        raise ModelNotFound(name)
     found = _named(snapshot, normal(name))
     if found is None and normal(name) == AUTO:
         found = _auto(snapshot, available)
     if found is None:
         raise ModelNotFound(name)
     return found._replace(requested=name)
+
+
+def is_auto(snapshot: Snapshot, name: str) -> bool:
+    """Whether the name is left to be decided: it is ``auto`` and no route has that name."""
+    if name in snapshot.names or normal(name) != AUTO:
+        return False
+    return _named(snapshot, AUTO) is None
 
 
 def _named(snapshot: Snapshot, name: str) -> Resolved | None:

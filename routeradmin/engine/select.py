@@ -7,8 +7,9 @@ from random import Random
 from typing import NamedTuple
 
 from routeradmin.engine import eligibility, strategies
-from routeradmin.engine.eligibility import all_rejections
+from routeradmin.engine.eligibility import all_rejections, falls_back
 from routeradmin.engine.objects import WhenExhausted
+from routeradmin.engine.preferences import Preferences
 from routeradmin.engine.refusal import Refusal, recovers_at, refuse
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved, resolve
@@ -23,7 +24,7 @@ from routeradmin.engine.state import (
     StateStore,
     StateView,
 )
-from routeradmin.engine.strategies import Field
+from routeradmin.engine.strategies import Field, Strategy
 from routeradmin.engine.tables import Table
 
 _NO_KEYS: frozenset[CandidateKey] = frozenset()
@@ -96,6 +97,8 @@ def choose(
     """
     route = resolved.route
     tiers = route.tiers if route.fallback_enabled else route.tiers[:1]
+    if request.preferences is not None and not falls_back(route, request):
+        tiers = tiers[:1]
     if tier is not None:
         tiers = tiers[tier : tier + 1]
     for one in tiers:
@@ -121,9 +124,9 @@ def _in_tier(
     if not candidates:
         return None
     strategy = strategies.BY_NAME.get(route.strategy)
-    takes_turns = strategy is strategies.round_robin
-    barred = _NO_PLACES
-    if skip or request.exclude or request.local_only or route.rules:
+    takes_turns = (strategy or route.stand_in) is strategies.round_robin
+    barred, wishes = _NO_PLACES, request.preferences
+    if skip or request.exclude or request.local_only or route.rules or wishes is not None:
         barred = _barred(table, route, request, now, skip)
     field = Field(
         table,
@@ -139,15 +142,33 @@ def _in_tier(
         place = table.index.get(prefer)
         if place is not None and field.free(place):
             return Pick(candidates[place], None, tier.index)
-    if takes_turns:
-        return _turn_by_turn(field, tier)
+    if wishes is not None and wishes.ranks:
+        field = _best_ranked(field, wishes)
     if strategy is not None:
-        place = strategy(field)
-        return None if place is None else Pick(candidates[place], None, tier.index)
+        return _by_strategy(strategy, field, tier)
     return _by_selector(field, route, tier, request)
 
 
-def _turn_by_turn(field: Field, tier: Tier) -> Pick | None:
+def _best_ranked(field: Field, wishes: Preferences) -> Field:
+    """The field with all but the places that the client likes best barred."""
+    candidates, states = field.table.candidates, field.states
+    ranks = {place: wishes.rank(candidates[place], states[place]) for place in field.all_free()}
+    best = min(ranks.values(), default=None)
+    return field.without(place for place, rank in ranks.items() if rank != best)
+
+
+def _by_strategy(strategy: Strategy, field: Field, tier: Tier, note: str = "") -> Pick | None:
+    if strategy is strategies.round_robin:
+        return _turn_by_turn(field, tier, note)
+    place = strategy(field)
+    return (
+        None
+        if place is None
+        else Pick(field.table.candidates[place], None, tier.index, False, note)
+    )
+
+
+def _turn_by_turn(field: Field, tier: Tier, note: str = "") -> Pick | None:
     """Round robin; with one candidate left there is no turn to take, so the cursor stays."""
     taken = field.taken()
     place = strategies.nth_free(field, taken)
@@ -155,18 +176,18 @@ def _turn_by_turn(field: Field, tier: Tier) -> Pick | None:
         return None
     candidate = field.table.candidates[place]
     if len(field.states) - len(taken) == 1:
-        return Pick(candidate, None, tier.index)
-    return Pick(candidate, tier.cursor, tier.index, False, "", Ring(field.table, taken))
+        return Pick(candidate, None, tier.index, False, note)
+    return Pick(candidate, tier.cursor, tier.index, False, note, Ring(field.table, taken))
 
 
 def _by_selector(field: Field, route: Route, tier: Tier, request: SelectRequest) -> Pick | None:
     if route.selector is None:
-        place, note = strategies.simple_shuffle(field), f"no selector named {route.strategy!r}"
-    else:
-        place, note = strategies.custom(route.selector, field, request)
+        note = f"no selector named {route.strategy!r}"
+        return _by_strategy(route.stand_in, field, tier, note)
+    place, note = strategies.custom(route.selector, field, request)
     if place is None:
-        return None
-    return Pick(field.table.candidates[place], None, tier.index, note=note)
+        return _by_strategy(route.stand_in, field, tier, note) if note else None
+    return Pick(field.table.candidates[place], None, tier.index)
 
 
 def _places(table: Table, keys: AbstractSet[CandidateKey]) -> frozenset[int]:
@@ -185,7 +206,9 @@ def _barred(
     out = set(_places(table, skip))
     for name in request.exclude:
         out.update(table.named.get(name, ()))
-    allowed = eligibility.permitted(route, request, now)
+    allowed, wishes = eligibility.permitted(route, request, now), request.preferences
+    if wishes is not None and wishes.bars:
+        out.update(p for p, one in enumerate(table.candidates) if wishes.forbids(one))
     if allowed is not None or request.local_only:
         for place, candidate in enumerate(table.candidates):
             if eligibility.against_rules(candidate, request, allowed):

@@ -110,24 +110,27 @@ def simulate(
     overlay: Mapping[str, Assumed],
     draws: int,
     seed: int,
+    resolved: Resolved | None = None,
 ) -> Simulation:
     """Draw ``draws`` choices, each from the same assumed state; only round robin's turn moves on.
 
-    The explanation is the first draw's. Raises ModelNotFound, ValueError (draws out of range).
+    ``resolved`` is the route where it is known already. The explanation is the first draw's.
+    Raises ModelNotFound, ValueError (draws out of range).
     """
     if not 1 <= draws <= MAX_DRAWS:
         raise ValueError(f"draws must be 1 to {MAX_DRAWS}, not {draws}")
     above = Overlay(view, overlay, now)
-    resolved = _with_admin(resolve_for(snapshot, name, request, above, now), overlay)
+    found = resolved or resolve_for(snapshot, name, request, above, now)
+    resolved = _with_admin(found, overlay)
     explanation = explain_route(resolved, request, above, now, Random(seed))
     counts, rng = Counter[str](), Random(seed)
     for _ in range(draws):
-        found = pick(resolved, request, above, now, rng)
-        if not isinstance(found, Pick):
+        drawn = pick(resolved, request, above, now, rng)
+        if not isinstance(drawn, Pick):
             break  # the state never changes: every later draw is refused as well
-        counts[str(found.candidate.key)] += 1
-        if found.cursor is not None:
-            above.advance(found.cursor)
+        counts[str(drawn.candidate.key)] += 1
+        if drawn.cursor is not None:
+            above.advance(drawn.cursor)
     shares = {str(c.key): counts[str(c.key)] / draws for c in resolved.route.candidates}
     return Simulation(shares, draws - counts.total(), explanation)
 

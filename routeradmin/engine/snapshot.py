@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from routeradmin.engine import eligibility
+from routeradmin.engine.intents import Matrix
 from routeradmin.engine.objects import (
     AdminState,
     Credential,
@@ -23,11 +24,12 @@ from routeradmin.engine.objects import (
 )
 from routeradmin.engine.policy import DEFAULT_POLICY, Policy
 from routeradmin.engine.state import CandidateKey
+from routeradmin.engine.strategies import simple_shuffle
 from routeradmin.engine.tables import Table
 
 if TYPE_CHECKING:
     from routeradmin.engine.request import SelectRequest
-    from routeradmin.engine.strategies import Selector
+    from routeradmin.engine.strategies import Selector, Strategy
 
 TABLES_PER_TIER = 32
 
@@ -148,6 +150,7 @@ class Route:
     tags: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     selector: Selector | None = None  # the callable of a ``custom:<name>`` strategy
+    stand_in: Strategy = simple_shuffle  # where the selector makes no choice
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -184,6 +187,9 @@ class Snapshot:
     bindings: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missing_secrets: frozenset[str] = frozenset()  # credential ids without a secret at hand
     selectors: Mapping[str, Selector] = field(default_factory=dict)
+    matrix: Matrix = field(default_factory=Matrix)
+    has_intents: bool = False  # whether they decide about ``auto``
+    rule_headers: frozenset[str] = frozenset()  # names of request headers that a rule reads
     derived: OrderedDict[tuple[str, str], Route] = field(default_factory=OrderedDict, repr=False)
 
 

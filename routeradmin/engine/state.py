@@ -127,7 +127,8 @@ class CandidateState:
     last_error: LastError | None = None
     secret_version: int = 0
     # False only while the store has proven that nothing can refuse this candidate (no cooldown
-    # runs, healthy, below every limit); choosing then skips the checks. See ``accounting.clear``.
+    # runs, healthy, below every limit); choosing then skips the checks. See
+    # ``accounting.suspicious``.
     suspect: bool = True
     version: int = 0  # of the health record, where a store shares it with other processes
 

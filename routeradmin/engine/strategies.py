@@ -7,7 +7,8 @@ of them changes anything; the cursor moves when the lease is granted.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from itertools import accumulate
 from random import Random
 from typing import TYPE_CHECKING, Protocol
@@ -81,6 +82,19 @@ class Field:
         self._forgiven = forgiven
         # An estimate this large may be refused by a state that no other rule suspects.
         self._strict = tokens > table.safe_tokens
+
+    def without(self, places: Iterable[int]) -> Field:
+        """The same field with more places barred."""
+        return Field(
+            self.table,
+            self._view,
+            self._tokens,
+            self.now,
+            self.rng,
+            self.cursor,
+            self._barred.union(places),
+            self._forgiven,
+        )
 
     def free(self, place: int) -> bool:
         """Whether the candidate at this place may be used now."""
@@ -291,20 +305,21 @@ BY_NAME: Mapping[str, Strategy] = {
 
 
 def custom(selector: Selector, field: Field, request: SelectRequest) -> tuple[int | None, str]:
-    """A registered callable's choice, and a note.
+    """A registered callable's choice, or None and a note that says why it made none.
 
-    An exception or an answer that is no place in what it was given falls back to
-    ``simple_shuffle``; the note says so.
+    It gets copies of the states and a generator of its own: whatever it does to them, or goes on
+    doing when nobody waits for it any more, changes nothing here.
     """
     places = field.all_free()
     if not places:
         return None, ""
     given = [field.table.candidates[place] for place in places]
-    states = [field.states[place] for place in places]
+    states = [copy(field.states[place]) for place in places]
+    rng = Random(field.rng.getrandbits(64))
     try:
-        answer = selector(given, states, request, field.now, field.rng)
+        answer = selector(given, states, request, field.now, rng)
     except Exception as error:  # foreign code: whatever it raises, the request goes on
-        return simple_shuffle(field), f"custom selector raised {type(error).__name__}"
+        return None, f"the custom selector raised {type(error).__name__}"
     if type(answer) is not int or not 0 <= answer < len(places):
-        return simple_shuffle(field), "custom selector answered with no place in its list"
+        return None, "the custom selector answered with no place in its list"
     return places[answer], ""

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
+from routeradmin.engine.compile import normal
+from routeradmin.engine.eligibility import falls_back
 from routeradmin.engine.explain import provenance
 from routeradmin.engine.request import SelectRequest
-from routeradmin.engine.resolve import Resolved, resolve
+from routeradmin.engine.resolve import AUTO, Resolved, resolve
 from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import CandidateKey, Outcome, Settlement, StateView
 from routeradmin.engine.turn_path import Path
@@ -43,8 +46,11 @@ class Turn:
         *,
         deadline_at: float | None = None,
         streaming: bool = False,
+        routing: dict[str, Any] | None = None,
     ) -> Turn:
-        """A new turn; the earlier of the caller's deadline and the policy's counts."""
+        """A new turn; the earlier of the caller's deadline and the policy's counts.
+
+        ``routing`` is what its record says of the way to the route."""
         limit_s = resolved.route.policy.turn.deadline_s
         ends = [
             at for at in (deadline_at, None if limit_s is None else now + limit_s) if at is not None
@@ -58,6 +64,7 @@ class Turn:
             min(ends, default=None),
             streaming,
             at_route=resolved.route.id,
+            routing=routing or {},
         )
         return cls(state, resolved)
 
@@ -66,7 +73,9 @@ class Turn:
         """A kept turn, on the snapshot of now. Raises ModelNotFound if its route is gone."""
         route = snapshot.routes.get(state.route_id)
         if route is None or "*" in route.alias:
-            return cls(state, resolve(snapshot, state.model))
+            # What ``auto`` chose once stays chosen: a ``provider:model`` is its route's own name.
+            chosen = state.route_id if normal(state.model) == AUTO else state.model
+            return cls(state, resolve(snapshot, chosen)._replace(requested=state.model))
         return cls(state, Resolved(route, None, state.model, snapshot))
 
     @classmethod
@@ -142,6 +151,15 @@ class Turn:
         )
         state.wait_ms = 0
         state.attempts.append(attempt)
+        if step.note:
+            state.warnings.append(
+                {
+                    "code": "selector-fallback",
+                    "attempt": attempt.n,
+                    "target": attempt.target,
+                    "detail": step.note,
+                }
+            )
         self._path.ground.visit(step)
         return attempt.n
 
@@ -168,7 +186,8 @@ class Turn:
         if told is not self.state.attempts[-1] or self.state.halt is not None:
             return
         self._path.rest(told.key, settlement)
-        lists = self.policy.fallback if self.resolved.route.fallback_enabled else None
+        route = self.resolved.route
+        lists = self.policy.fallback if falls_back(route, self.state.request) else None
         own = fallback_list(lists, outcome.failure) if lists and outcome.failure else ()
         found = verdict(outcome, self.policy, bool(own))
         if isinstance(found, HaltReason):
@@ -190,11 +209,6 @@ class Turn:
         self._halt = self._describe(reason)
         return self._over(self._halt, now)
 
-    def waiting_s(self, now: float) -> float:
-        """Seconds until ``next`` has something new to say; 0 when it may be asked."""
-        resume_at = self.state.resume_at
-        return 0.0 if resume_at is None else max(0.0, resume_at - now)
-
     def record(self) -> dict[str, object]:
         """The members of a turn record that the engine knows."""
         state = self.state
@@ -208,6 +222,7 @@ class Turn:
             "duration_ms": None if took is None else round(took * 1000),
             "attempts": [attempt.as_record() for attempt in state.attempts],
             "warnings": list(state.warnings),
+            "routing": dict(state.routing) or None,
         }
 
     def _allowed(self, step: Try, now: float, admit: Admit | None) -> Step:

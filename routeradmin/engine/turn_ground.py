@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from routeradmin.engine.condition import unhealthy
-from routeradmin.engine.eligibility import rejections
+from routeradmin.engine.eligibility import falls_back, rejections
 from routeradmin.engine.objects import AuthKind, BillingKind
 from routeradmin.engine.policy import TurnPolicy
 from routeradmin.engine.resolve import Resolved
@@ -156,7 +156,7 @@ class Ground:
         failed_here = state.mood is not Mood.FRESH and state.round_attempts > 0
         return (
             bool(route.preview)
-            and route.fallback_enabled
+            and falls_back(route, state.request)
             and failed_here
             and state.attempts[-1].cls in PREVIEWED
         )

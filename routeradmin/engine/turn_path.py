@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from random import Random
 
 from routeradmin.engine.backoff import round_wait_s
+from routeradmin.engine.eligibility import falls_back
 from routeradmin.engine.errors import ModelNotFound
 from routeradmin.engine.objects import WhenExhausted
 from routeradmin.engine.refusal import UNSUPPORTED, Refusal, refuse
@@ -108,7 +109,7 @@ class Path:
 
     def _next_tier(self) -> bool:
         state, route = self._state, self.ground.at.route
-        tiers = len(route.tiers) if route.fallback_enabled else 1
+        tiers = len(route.tiers) if falls_back(route, state.request) else 1
         if state.mood is Mood.LEAVE or state.tier + 1 >= tiers:
             return False
         self._enter(self.ground.at, state.tier + 1)
@@ -117,7 +118,7 @@ class Path:
     def _next_route(self, view: StateView, now: float) -> bool:
         """The next fallback route of the list that the last class chose."""
         state = self._state
-        if not self._origin.route.fallback_enabled:
+        if not falls_back(self._origin.route, state.request):
             return False
         if state.routes_left is None:
             state.routes_left = list(self._listed(view, now))

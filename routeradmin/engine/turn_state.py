@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from routeradmin.engine.preferences import Preferences
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.state import CandidateKey
 
@@ -140,6 +141,7 @@ class TurnState:
     # the record
     attempts: list[Attempt] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
+    routing: dict[str, Any] = field(default_factory=dict)  # how the route was come by
     hint_s: float | None = None
     retriable: bool = False
     halt: HaltReason | None = None
@@ -155,7 +157,7 @@ class TurnState:
         kept["request"] = request_json(self.request)
         kept["mood"] = self.mood.value
         kept["halt"] = None if self.halt is None else self.halt.value
-        for name in ("rested", "places"):
+        for name in ("rested", "places", "routing"):
             kept[name] = dict(kept[name])
         for name in ("targets", "routes_entered", "warnings"):
             kept[name] = list(kept[name])
@@ -172,8 +174,8 @@ class TurnState:
         values["request"] = request_from_json(values["request"])
         values["mood"] = Mood(values["mood"])
         values["halt"] = None if values["halt"] is None else HaltReason(values["halt"])
-        for name in ("rested", "places"):
-            values[name] = dict(values[name])
+        for name in ("rested", "places", "routing"):
+            values[name] = dict(values.get(name, {}))
         for name in ("targets", "routes_entered", "warnings"):
             values[name] = list(values[name])
         return cls(**values)
@@ -193,6 +195,11 @@ def request_json(request: SelectRequest) -> dict[str, Any]:
         kept[name] = sorted(kept[name])
     kept["headers"] = [list(pair) for pair in request.headers]
     kept["opaque"] = list(request.opaque)
+    if request.preferences is not None:
+        kept["preferences"] = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in request.preferences._asdict().items()
+        }
     return kept
 
 
@@ -202,4 +209,10 @@ def request_from_json(kept: dict[str, Any]) -> SelectRequest:
         values[name] = frozenset(values[name])
     values["headers"] = tuple((name, value) for name, value in values["headers"])
     values["opaque"] = tuple(values["opaque"])
+    if values.get("preferences") is not None:
+        wishes: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values["preferences"].items()
+        }
+        values["preferences"] = Preferences(**wishes)
     return SelectRequest(**values)

@@ -14,6 +14,7 @@ from routeradmin.services.keys import Key
 DAY_S = 86_400
 SLOT_RETRY_S = 1.0  # nobody knows when a running attempt ends
 KEYS_KEPT = 65_536
+LEAST_KEPT = 1024  # charges of leases that are looked through for those that ran out
 
 
 @dataclass(slots=True)
@@ -66,17 +67,25 @@ class Charge:
         if use.day == self.day:
             use.day_tokens = max(0, use.day_tokens - self.held + tokens)
 
+    def undo(self) -> None:
+        """The attempt never began: its request does not count either."""
+        if self.open and self.use.window == self.window:
+            self.use.requests -= 1
+        self.settle(0)
+
 
 class KeyLimits:
     """The use of every key that has limits, by key id.
 
     A charge whose attempt another request will end is kept under its lease (``keep``, ``end``);
-    one whose lease ran out unreported is given back when its key is next at its limit.
+    one whose lease ran out unreported is given back when its key is next at its limit, or when
+    they become many.
     """
 
     def __init__(self) -> None:
         self._uses: dict[str, KeyUse] = {}
         self._kept: dict[str, tuple[float, Charge]] = {}
+        self._many = LEAST_KEPT
 
     def use_of(self, key: Key, now: float) -> KeyUse:
         use = self._uses.get(key.uid)
@@ -95,7 +104,7 @@ class KeyLimits:
         use = self.use_of(key, now)
         minute_s = ends(window(now)) - now
         if key.max_parallel_requests is not None and use.active >= key.max_parallel_requests:
-            self._end_overdue(use, now)
+            self._end_overdue(now)
         if key.max_parallel_requests is not None and use.active >= key.max_parallel_requests:
             return _refused(
                 "max_parallel_requests", key.max_parallel_requests, "at once", SLOT_RETRY_S
@@ -120,9 +129,12 @@ class KeyLimits:
         use.day_tokens += estimate
         return Charge(use, use.window, use.day, estimate)
 
-    def keep(self, lease_id: str, charge: Charge, expires_at: float) -> None:
-        """Keep the charge under its lease; again, with a later end, when the lease is renewed."""
+    def keep(self, lease_id: str, charge: Charge, expires_at: float, now: float) -> None:
+        """Keep the charge until its lease is reported, given back, or over."""
         self._kept[lease_id] = (expires_at, charge)
+        if len(self._kept) > self._many:
+            self._end_overdue(now)
+            self._many = max(LEAST_KEPT, 2 * len(self._kept))
 
     def renew(self, lease_id: str, expires_at: float) -> None:
         kept = self._kept.get(lease_id)
@@ -135,12 +147,8 @@ class KeyLimits:
         if kept is not None:
             kept[1].settle(kept[1].held if tokens is None else tokens)
 
-    def _end_overdue(self, use: KeyUse, now: float) -> None:
-        over = [
-            lease_id
-            for lease_id, (expires_at, charge) in self._kept.items()
-            if charge.use is use and expires_at <= now
-        ]
+    def _end_overdue(self, now: float) -> None:
+        over = [lease_id for lease_id, (expires_at, _) in self._kept.items() if expires_at <= now]
         for lease_id in over:
             self.end(lease_id, None)
 

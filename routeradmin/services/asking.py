@@ -2,19 +2,87 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import NamedTuple
+
+from routeradmin.engine.intents import Decision
 from routeradmin.engine.request import SelectRequest
-from routeradmin.engine.resolve import Resolved
+from routeradmin.engine.resolve import Resolved, is_auto
 from routeradmin.engine.select import resolve_for
+from routeradmin.engine.snapshot import Snapshot
+from routeradmin.services.intent.words import Words, of_text
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import RouteNotAllowed
 from routeradmin.services.runtime import Runtime
 
 _NOTHING: frozenset[str] = frozenset()
+Headers = tuple[tuple[str, str], ...]
 
 
-def request_of(message: Select, key: Key) -> SelectRequest:
-    """The facts of a select body. A tool choice that names a tool counts as not ``auto``."""
+class Asking(NamedTuple):
+    """A request with its route. ``decision`` is how ``auto`` came by it, None for other names."""
+
+    request: SelectRequest
+    resolved: Resolved
+    decision: Decision | None = None
+    at: float | None = None  # when the request came, where deciding took time
+
+
+def needs_words(snapshot: Snapshot, model: str) -> bool:
+    """Whether intents decide about this name."""
+    return snapshot.has_intents and is_auto(snapshot, model)
+
+
+async def asking_of(
+    runtime: Runtime,
+    request: SelectRequest,
+    key: Key,
+    now: float,
+    words: Words,
+    *,
+    may_call: bool = True,
+) -> Asking:
+    """``resolve_allowed`` for a name that intents decide about.
+
+    No upstream is asked for a key that is at its limits, nor where ``may_call`` is False.
+    The request that comes back is held to local deployments where the intent says so. Raises
+    ModelNotFound, RouteNotAllowed.
+    """
+    snapshot = runtime.current.snapshot
+    may_call = may_call and runtime.limits.refusal(key, request.estimate, now) is None
+    decision = await runtime.intents.decide(runtime, snapshot, words, now, may_call=may_call)
+    request = replace(request, local_only=decision.local_only)
+    if decision.route_id is None:
+        resolved = resolve_for(snapshot, request.model, request, runtime.store, now)
+    else:
+        resolved = Resolved(snapshot.routes[decision.route_id], None, request.model, snapshot)
+    if not key.may_use(resolved.route.id):
+        raise RouteNotAllowed(request.model)
+    return Asking(request, resolved, decision, now)
+
+
+def words_of(message: Select) -> Words:
+    return of_text(message.text or "", has_image="vision" in message.requires)
+
+
+async def asking_of_message(
+    runtime: Runtime, message: Select, key: Key, now: float, headers: Headers = ()
+) -> Asking:
+    """A select body's request and route, found without asking anybody.
+
+    Raises ModelNotFound, RouteNotAllowed.
+    """
+    request = request_of(message, key, headers)
+    if needs_words(runtime.current.snapshot, message.model):
+        return await asking_of(runtime, request, key, now, words_of(message), may_call=False)
+    return Asking(request, resolve_allowed(runtime, request, key, now))
+
+
+def request_of(message: Select, key: Key, headers: Headers = ()) -> SelectRequest:
+    """The facts of a select body. A tool choice that names a tool counts as not ``auto``.
+
+    ``headers`` are those of the caller's request that some rule reads."""
     choice = message.tool_choice
     return SelectRequest(
         model=message.model,
@@ -34,6 +102,8 @@ def request_of(message: Select, key: Key) -> SelectRequest:
         lease_ttl_s=message.lease_ttl_s,
         needs_secret=message.secret,
         key_id=key.uid,
+        headers=headers,
+        preferences=None if message.preferences is None else message.preferences.as_preferences(),
     )
 
 

@@ -20,7 +20,11 @@ ANTHROPIC_VERSION = "2023-06-01"
 
 
 class NoSecret(Exception):
-    """The credential needs a secret and none is stored, or its reference is unset."""
+    """The credential needs a secret and none is stored, its reference is unset, or it left the
+    catalog while a turn was under way."""
+
+    def __init__(self, credential_id: str) -> None:
+        super().__init__(f"no secret of credential {credential_id!r} is at hand")
 
 
 def auth_headers(credential: Credential, secret: Secret | None) -> dict[str, str]:

@@ -11,17 +11,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from routeradmin.engine.condition import (
-    WINDOW_S,
-    admin_state_at,
-    effective_state,
-    health_at,
-    remaining_s,
-)
-from routeradmin.engine.describe import utc_text
+from routeradmin.engine.condition import admin_state_at, effective_state, health_at
+from routeradmin.engine.describe import cooldown_json, utc_text, window_json
 from routeradmin.engine.objects import Credential, Deployment, Target
 from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import CandidateKey, CandidateState
+from routeradmin.engine.windows import used
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
@@ -91,6 +86,7 @@ def candidate_json(place: Placed, state: CandidateState | None, now: float) -> d
     candidate, key = place.candidate, place.candidate.key
     deployment = candidate.deployment
     state = state or CandidateState(key)
+    rpm, tpm = used(state, now)
     return {
         "id": str(key),
         "deployment": key.deployment,
@@ -103,8 +99,8 @@ def candidate_json(place: Placed, state: CandidateState | None, now: float) -> d
         "health": str(health_at(state, now)),
         "active": state.active,
         "max_parallel_requests": deployment.max_parallel_requests,
-        "rpm": _window(state, state.rpm_used, deployment.rpm_limit, now),
-        "tpm": _window(state, state.tpm_used, deployment.tpm_limit, now),
+        "rpm": window_json(rpm, deployment.rpm_limit, now),
+        "tpm": window_json(tpm, deployment.tpm_limit, now),
         "latency_ms": {
             "ema": state.latency_ema_ms,
             "p50": percentile(state.latencies_ms, 0.5),
@@ -115,33 +111,8 @@ def candidate_json(place: Placed, state: CandidateState | None, now: float) -> d
         "failures": state.failures,
         "consecutive_failures": state.consecutive_failures,
         "level": state.rate_level,
-        "cooldown": _cooldown(state, now),
+        "cooldown": cooldown_json(state, now),
         "last_error": _last_error(state),
-    }
-
-
-def _window(state: CandidateState, used: int, limit: int | None, now: float) -> dict[str, Any]:
-    window = int(now // WINDOW_S)
-    return {
-        "used": used if state.window == window else 0,
-        "limit": limit,
-        "resets_at": utc_text((window + 1) * WINDOW_S),
-    }
-
-
-def _cooldown(state: CandidateState, now: float) -> dict[str, Any] | None:
-    cooldown = state.cooldown
-    if cooldown is None or cooldown.until <= now:
-        return None
-    return {
-        "class": cooldown.cls,
-        "status": cooldown.status,
-        "message": cooldown.message,
-        "since": utc_text(cooldown.since),
-        "until": utc_text(cooldown.until),
-        "remaining_s": round(remaining_s(cooldown, now), 3),
-        "level": cooldown.level,
-        "set_by": cooldown.set_by,
     }
 
 

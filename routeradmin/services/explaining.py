@@ -6,44 +6,48 @@ import asyncio
 from random import Random
 from typing import Any
 
-from routeradmin.engine.explain import explain_route
 from routeradmin.engine.simulate import Assumed
 from routeradmin.engine.simulate import simulate as draw
-from routeradmin.services.asking import request_of, resolve_allowed
+from routeradmin.services import affinity, circumstances
+from routeradmin.services.asking import Headers, asking_of_message
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select, Simulate
 from routeradmin.services.runtime import Runtime
 
 
-def explain(runtime: Runtime, message: Select, key: Key) -> dict[str, Any]:
+async def explain(
+    runtime: Runtime, message: Select, key: Key, headers: Headers = ()
+) -> dict[str, Any]:
     """The explanation of a select body, as it is now.
 
     Raises ModelNotFound, RouteNotAllowed.
     """
     now = runtime.clock()
     runtime.store.expire(now)
-    request = request_of(message, key)
-    resolved = resolve_allowed(runtime, request, key, now)
+    asking = await asking_of_message(runtime, message, key, now, headers)
     # A copy of the generator: explaining says what select would do, and must not change it.
     draws = Random()
     draws.setstate(runtime.rng.getstate())
-    return explain_route(resolved, request, runtime.store, now, draws).as_json()
+    session = affinity.named(message.session)
+    return circumstances.explanation_of(runtime, asking, session, now, draws).as_json()
 
 
-async def simulate(runtime: Runtime, message: Simulate, key: Key) -> dict[str, Any]:
+async def simulate(
+    runtime: Runtime, message: Simulate, key: Key, headers: Headers = ()
+) -> dict[str, Any]:
     """Shares over ``draws`` decisions on assumed state; off the event loop, since they take time.
 
     Raises ModelNotFound, RouteNotAllowed.
     """
     now = runtime.clock()
     runtime.store.expire(now)
-    request = request_of(message, key)
-    resolve_allowed(runtime, request, key, now)
+    snapshot = runtime.current.snapshot
+    asking = await asking_of_message(runtime, message, key, now, headers)
     simulation = await asyncio.to_thread(
         draw,
-        runtime.current.snapshot,
+        snapshot,
         message.model,
-        request,
+        asking.request,
         runtime.store,
         now,
         overlay={
@@ -51,5 +55,9 @@ async def simulate(runtime: Runtime, message: Simulate, key: Key) -> dict[str, A
         },
         draws=message.draws,
         seed=message.seed,
+        resolved=None if asking.decision is None else asking.resolved,
     )
-    return simulation.as_json()
+    found = simulation.as_json()
+    if asking.decision is not None:
+        found["explanation"]["intent"] = asking.decision.as_json()
+    return found

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TICK_S = 15.0
 TICKS = 60
+RECENT = 4  # ticks that make a minute
 NOTHING, OK, ERROR, LIMITED, COOLING = ".oelc"
 RATE = (FailureClass.RATE_LIMITED, FailureClass.QUOTA)
 
@@ -26,6 +27,7 @@ class Heartbeats:
     def __init__(self) -> None:
         self.number = 0
         self.latest: Mapping[CandidateKey, str] = {}
+        self._recent: deque[tuple[int, int]] = deque(maxlen=RECENT)
         self._ticks: dict[CandidateKey, deque[str]] = {}
         self._counted: dict[CandidateKey, tuple[int, int]] = {}
 
@@ -33,12 +35,20 @@ class Heartbeats:
         """TICKS letters; quiet before the first one seen."""
         return "".join(self._ticks.get(key, ())).rjust(TICKS, NOTHING)
 
+    @property
+    def error_share(self) -> float | None:
+        """Failed attempts of all in the last minute, 0 to 1; None without any."""
+        successes, failures = (sum(part) for part in zip((0, 0), *self._recent, strict=True))
+        return failures / (successes + failures) if successes + failures else None
+
     def take(self, states: Iterable[CandidateState], now: float) -> None:
         """One more tick for all; candidates that are gone are forgotten."""
         latest, counted = {}, {}
         for state in states:
             latest[state.key] = self._tick(state, now)
             counted[state.key] = (state.successes, state.failures)
+        if self.number:  # the first look counts what came before this process
+            self._recent.append(_grown(self._counted, counted))
         self._ticks = {
             key: deque((*self._ticks.get(key, ()), tick), maxlen=TICKS)
             for key, tick in latest.items()
@@ -55,6 +65,19 @@ class Heartbeats:
         if state.cooldown_until > now:
             return COOLING
         return OK if state.successes > successes else NOTHING
+
+
+Counts = Mapping[CandidateKey, tuple[int, int]]
+
+
+def _grown(before: Counts, after: Counts) -> tuple[int, int]:
+    """Successes and failures of all since ``before``; a reset counter counts from 0."""
+    grown = [
+        (max(0, successes - old[0]), max(0, failures - old[1]))
+        for key, (successes, failures) in after.items()
+        for old in (before.get(key, (0, 0)),)
+    ]
+    return sum(pair[0] for pair in grown), sum(pair[1] for pair in grown)
 
 
 async def take(runtime: Runtime) -> None:

@@ -74,6 +74,11 @@ class Journal:
         self.dropped_turns += over
         self._turns.extendleft(reversed(turns[over:]))
 
+    def drop(self, batch: Batch) -> None:
+        """Count a batch that nobody will ever be able to write."""
+        self.dropped_changes += len(batch.changes)
+        self.dropped_turns += len(batch.turns)
+
 
 def _emptied(queue: deque[Any]) -> list[Any]:
     taken = []

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, DataError, transaction
 
 from routeradmin.engine.state import Change
 from routeradmin.journal.models import Event
@@ -28,7 +28,11 @@ async def flush(runtime: Runtime) -> None:
 
 
 def write(runtime: Runtime) -> None:
-    """One batch, whole or not at all. Raises DatabaseError; the batch then waits for the next."""
+    """One batch, whole or not at all. Raises DatabaseError; the batch then waits for the next.
+
+    A batch that can never be written, for the values it holds, would keep all later ones waiting:
+    it is dropped and counted, and what refused it is raised.
+    """
     journal = runtime.journal
     is_dirty, journal.is_state_dirty = journal.is_state_dirty, False
     batch = journal.take()
@@ -42,11 +46,14 @@ def write(runtime: Runtime) -> None:
             turn_rows.write(batch.turns)
             if is_dirty and runtime.keeps_state:
                 keeping.save(runtime.store, runtime.kept, runtime.clock())
-    except DatabaseError:
-        journal.give_back(batch)
+    except Exception as problem:
         journal.is_state_dirty |= is_dirty
         runtime.kept.clear()  # unknown what is stored: write all of it next time
-        runtime.degraded.add(DATABASE)
+        if isinstance(problem, DatabaseError) and not isinstance(problem, DataError):
+            journal.give_back(batch)
+            runtime.degraded.add(DATABASE)
+        else:
+            journal.drop(batch)
         raise
     runtime.degraded.discard(DATABASE)
 

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from threading import Lock
 
 from django.db.models import Count, Max
 
@@ -50,6 +51,7 @@ class KeyRing:
         self._by_hash: dict[str, Key] = {}
         self._used: dict[str, float] = {}
         self._loaded: tuple[int, datetime | None] = (0, None)
+        self._loading = Lock()
 
     def __repr__(self) -> str:
         return f"KeyRing({len(self._by_hash)} keys)"
@@ -66,9 +68,11 @@ class KeyRing:
         return key
 
     def load(self) -> None:
-        self._loaded = _mark()
-        rows = ApiKey.objects.filter(revoked_at__isnull=True)
-        self.hold({row.hash: key_of(row) for row in rows})
+        # One at a time: a slower thread would put back what it read before a key was revoked.
+        with self._loading:
+            self._loaded = _mark()
+            rows = ApiKey.objects.filter(revoked_at__isnull=True)
+            self.hold({row.hash: key_of(row) for row in rows})
 
     def hold(self, by_hash: Mapping[str, Key]) -> None:
         """Replace all keys at once; they are found by their token's hash."""

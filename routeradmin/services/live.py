@@ -15,10 +15,10 @@ from typing import Any
 
 import orjson
 
-from routeradmin.engine.condition import WINDOW_S
 from routeradmin.engine.describe import utc_text
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateKey, CandidateState, Change
+from routeradmin.engine.windows import window
 from routeradmin.services import candidates
 from routeradmin.services.runtime import Runtime
 
@@ -179,6 +179,7 @@ class Feed:
             frame["content"] = content
         if beats is not None:
             frame["beats"] = beats
+            frame["error_share"] = self.runtime.heartbeats.error_share
         return orjson.dumps(frame).decode()
 
     def _heard(self, changes: Sequence[Change]) -> None:
@@ -203,7 +204,8 @@ class Feed:
             self._baseline(now)  # pages load the new revision whole, told by its number
             return Delta((), [seen.row for seen in self._seen.values()], (), now)
         changed: list[tuple[Row, Sequence[str]]] = []
-        looked = candidates.observed(snapshot, list(self.runtime.store.states()))
+        looked = list(candidates.observed(snapshot, list(self.runtime.store.states())))
+        self._forget_all_but({place.candidate.key for place, _ in looked})
         for number, (place, state) in enumerate(looked, 1):
             if number % ROWS_PER_SLICE == 0:
                 await asyncio.sleep(0)
@@ -219,6 +221,11 @@ class Feed:
         if not changed and not changes:
             return None
         return Delta(changed, [seen.row for seen in self._seen.values()], changes, now)
+
+    def _forget_all_but(self, keys: set[CandidateKey]) -> None:
+        """The state of a matched name goes when many others are asked for; no frame tells of it."""
+        for key in self._seen.keys() - keys:
+            del self._seen[key]
 
 
 _feeds: list[Feed] = []  # of the process's runtime; tests bring their own and replace it
@@ -264,7 +271,7 @@ def fingerprint(
     return (
         drained,
         state.active,
-        state.window == int(now // WINDOW_S),
+        state.window == window(now),
         state.rpm_used,
         state.tpm_used,
         state.latency_ema_ms,

@@ -5,9 +5,11 @@ Shapes are those of the HTTP contract. Unknown fields are refused; numbers given
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from routeradmin.engine.preferences import Preferences
 
 Capability = Literal["tools", "vision", "audio", "embeddings", "json_schema"]
 Api = Literal["chat-completions", "responses", "messages", "completions", "embeddings"]
@@ -17,8 +19,33 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+Word = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class Wishes(Message):
+    """Client preferences in OpenRouter's words; valid inside what the route permits."""
+
+    order: list[Word] = Field(default_factory=list, max_length=64)
+    only: list[Word] = Field(default_factory=list, max_length=64)
+    ignore: list[Word] = Field(default_factory=list, max_length=64)
+    allow_fallbacks: bool = True
+    sort: Literal["price", "latency", "throughput"] | None = None
+
+    def as_preferences(self) -> Preferences:
+        return Preferences(
+            tuple(self.order),
+            tuple(self.only),
+            tuple(self.ignore),
+            self.allow_fallbacks,
+            self.sort,
+        )
+
+
 class Select(Message):
-    """What a caller needs of a deployment. Only ``model`` is required."""
+    """What a caller needs of a deployment. Only ``model`` is required.
+
+    ``text`` is what ``auto`` is decided by; it is not kept, logged or shown.
+    """
 
     model: str = Field(min_length=1, max_length=1024)
     input_tokens: int | None = Field(None, ge=0, le=2**53)
@@ -34,6 +61,8 @@ class Select(Message):
     api: Api | None = None
     lease_ttl_s: float = Field(120, ge=1, le=3600)
     turn: str | None = Field(None, max_length=128)
+    preferences: Wishes | None = None
+    text: str | None = Field(None, max_length=1_000_000, repr=False)
     secret: bool = False
     explain: bool = False
 

@@ -138,8 +138,8 @@ async def ask(asking: Asking, runtime: Runtime) -> Outcome:
             facts = answers.of_answer(
                 answer.status, answer.headers, body, protocol, runtime.secrets.redactor.text
             )
-    except calling.NoSecret:
-        facts = AttemptFacts(Ending.NOT_CONNECTED, message="no secret is at hand for it")
+    except calling.NoSecret as problem:
+        facts = AttemptFacts(Ending.NOT_CONNECTED, message=str(problem))
     except UpstreamFailure as failure:
         facts = answers.of_failure(failure)
     return classify(facts, DEFAULT_POLICY.classify, now=runtime.clock())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from routeradmin.catalog.document import Document
 from routeradmin.catalog.models import Revision
 from routeradmin.engine.condition import effective_state
 from routeradmin.engine.snapshot import Snapshot
+from routeradmin.journal.models import Event
 from routeradmin.services import database, keeping, secrets
 from routeradmin.services.secrets import Opened
 
@@ -59,11 +60,20 @@ def refresh_secrets(runtime: Runtime) -> None:
     with runtime.publishing:
         current = runtime.current
         with writing():
-            opened = secrets.open_all(
-                current.document, runtime.sealer, runtime.references, moment(runtime)
-            )
+            now = moment(runtime)
+            opened = secrets.open_all(current.document, runtime.sealer, runtime.references, now)
+            _tell_replaced(runtime.secrets.versions, opened, now)
         snapshot = compiled(runtime, current.document, current.revision, opened)
         put_in_force(runtime, snapshot, current.document, opened)
+
+
+def _tell_replaced(known: Mapping[str, int], opened: Opened, now: datetime) -> None:
+    """An event per credential whose outside secret is another than before."""
+    Event.objects.bulk_create(
+        Event(kind="secret-replaced", at=now, credential=credential, set_by="reference")
+        for credential, version in opened.versions.items()
+        if known.get(credential, version) != version
+    )
 
 
 @contextmanager

@@ -57,7 +57,7 @@ async def report(
     outcome = outcome_of(runtime, message, policy, now)
     settlement = await runtime.store.settle(lease_id, outcome, policy, now, message.generation)
     runtime.limits.end(lease_id, tokens_of(outcome))
-    if settlement.state is ReportState.REPEATED and settlement.answer is not None:
+    if settlement.answer is not None:
         return given(settlement.answer)
     answer = {
         "released": settlement.state is ReportState.OPEN,

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import close_old_connections
 
 from routeradmin.catalog.models import Secret
-from routeradmin.journal.models import Attempt, Event, Turn
+from routeradmin.journal.models import Attempt, Event, IntentFeedback, Turn
 from routeradmin.services import publishing
 from routeradmin.services.runtime import Runtime
 
@@ -31,6 +31,7 @@ class Keeping:
 
 TURNS = Keeping(days=14, most=200_000)
 EVENTS = Keeping(days=90, most=500_000)
+FEEDBACK = Keeping(days=90, most=100_000)
 UNUSED_SECRETS_DAYS = 30
 
 
@@ -53,6 +54,8 @@ def delete_old(
         yield "turns", _delete(Turn, pks)
     for pks in _old(Event, "at", now, events):
         yield "events", _delete(Event, pks)
+    for pks in _old(IntentFeedback, "at", now, FEEDBACK):
+        yield "intent feedback", _delete(IntentFeedback, pks)
     unused = Secret.objects.filter(
         unused_since__lt=now - timedelta(days=UNUSED_SECRETS_DAYS), credentials__isnull=True
     )

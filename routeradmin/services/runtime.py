@@ -27,11 +27,12 @@ from routeradmin.adapters.state_redis.election import Election
 from routeradmin.adapters.upstream import UpstreamClient
 from routeradmin.engine.state import StateStore
 from routeradmin.engine.strategies import Selector
-from routeradmin.services import journal_writing, peers
+from routeradmin.services import journal_writing, peers, selectors
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.current import Current
 from routeradmin.services.heartbeats import Heartbeats
+from routeradmin.services.intent.deciding import Intents
 from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
@@ -66,6 +67,7 @@ class Runtime:
     journal: Journal = field(default_factory=Journal)
     limits: KeyLimits = field(default_factory=KeyLimits)
     affinity: Affinity = field(default_factory=Affinity)
+    intents: Intents = field(default_factory=Intents)
     heartbeats: Heartbeats = field(default_factory=Heartbeats)
     selectors: dict[str, Selector] = field(default_factory=dict)
     jobs: dict[str, JobStanding] = field(default_factory=dict)
@@ -146,6 +148,7 @@ def build() -> Runtime:
         upstream=UpstreamClient(upstream_policy()),
         peers=peers.Peers(shared, Election(shared, process_id)) if shared else None,
         process_id=process_id,
+        selectors=selectors.usable(selectors.find(settings.SELECTORS)),
     )
 
 

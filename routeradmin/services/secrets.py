@@ -64,6 +64,11 @@ class SecretBook:
         return self._opened.missing
 
     @property
+    def versions(self) -> Mapping[str, int]:
+        """Which value each credential's secret has; no two values of any share a number."""
+        return self._opened.versions
+
+    @property
     def outside(self) -> Mapping[str, str]:
         return self._opened.outside
 

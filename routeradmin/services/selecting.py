@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from typing import Any
 
@@ -13,17 +15,40 @@ from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason, Opening
-from routeradmin.services import turns
-from routeradmin.services.asking import request_of, resolve_allowed
+from routeradmin.services import affinity, circumstances, granting, turns
+from routeradmin.services.affinity import Session
+from routeradmin.services.asking import (
+    Asking,
+    Headers,
+    asking_of,
+    needs_words,
+    request_of,
+    resolve_allowed,
+    words_of,
+)
+from routeradmin.services.granting import Granted
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, TurnWaiting
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 
+# Around a wait: ends it early, by raising, where nobody is there any more to take the lease.
+Waiting = Callable[[], AbstractContextManager[None]]
 
-async def select(runtime: Runtime, message: Select, key: Key, request_id: str = "") -> Selected:
-    """The lease, and what its answer shows.
+TOLD = ("intent", "affinity")  # of a turn's routing, beside what an explanation finds itself
+
+
+async def select(
+    runtime: Runtime,
+    message: Select,
+    key: Key,
+    request_id: str = "",
+    headers: Headers = (),
+    *,
+    waiting: Waiting = nullcontext,
+) -> Selected:
+    """The lease, and what its answer shows. ``headers`` are the caller's that some rule reads.
 
     Raises ModelNotFound, RouteNotAllowed, Refused, LimitRefused; with a turn also TurnNotFound,
     TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
@@ -33,20 +58,34 @@ async def select(runtime: Runtime, message: Select, key: Key, request_id: str = 
     if message.turn is not None:
         turn = await turns.load_for(runtime, message, key, now)
     else:
-        request = request_of(message, key)
-        resolved = resolve_allowed(runtime, request, key, now)
-        if not message.explain:
-            selected = await first(runtime, message, request, resolved, key, now)
-            if selected is not None:
-                return selected
-        turn = Turn.start(turns.new_id(), resolved, request, now)
-    draws = runtime.rng.getstate() if message.explain else None
-    step, lease = await take(runtime, turn, key, request_id)
-    explanation = None if draws is None else explained(runtime, turn, step, draws)
+        request = request_of(message, key, headers)
+        snapshot = runtime.current.snapshot
+        if snapshot.has_intents and needs_words(snapshot, message.model):
+            asking = await asking_of(runtime, request, key, now, words_of(message))
+        else:
+            resolved = resolve_allowed(runtime, request, key, now)
+            if is_plain(message, resolved):
+                selected = await first(runtime, message, request, resolved, key, now)
+                if selected is not None:
+                    return selected
+            asking = Asking(request, resolved)
+        routing = circumstances.routing_of(runtime, asking, now)
+        turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
+    session = affinity.named(turn.state.request.session)
+    step, lease, explanation = await take(
+        runtime, turn, key, request_id, session, explain=message.explain, waiting=waiting
+    )
     attempt = len(turn.state.attempts)
     return Selected(
         runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
     )
+
+
+def is_plain(message: Select, resolved: Resolved) -> bool:
+    """Whether there is nothing to tell of the choice beyond itself."""
+    if message.explain or message.preferences is not None:
+        return False
+    return message.session is None or resolved.route.affinity_ttl_s <= 0
 
 
 async def first(
@@ -67,6 +106,8 @@ async def first(
     found = pick(resolved, request, runtime.store, now, runtime.rng)
     if not isinstance(found, Pick) or found.least_bad:
         return None
+    if found.note:
+        return await noted(runtime, message, request, resolved, key, found)
     candidate, route = found.candidate, resolved.route
     grant = Grant(
         candidate,
@@ -79,73 +120,119 @@ async def first(
         found.cursor,
         found.ring,
     )
-    lease = await runtime.store.reserve(grant, now)
-    if lease is None:
+    granted = await granting.take(runtime, grant, key, now)
+    if granted is None:
         return None
-    candidate = grant.granted(lease)
+    candidate = grant.granted(granted.lease)
+    lease = granted.lease
+    keep(runtime, granted, now)
     opening = Opening(
         lease.id, request.model, route.id, request, candidate.key, found.tier, lease.id, now
     )
     await runtime.store.save_turn(opening, now)
-    charge(runtime, key, lease)
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
-async def take(runtime: Runtime, turn: Turn, key: Key, request_id: str) -> tuple[Try, Lease]:
+async def noted(
+    runtime: Runtime,
+    message: Select,
+    request: SelectRequest,
+    resolved: Resolved,
+    key: Key,
+    found: Pick,
+) -> Selected | None:
+    """A first attempt whose choice has a note: the turn is made at once, for its record has it."""
+    now = runtime.clock()
+    turn = Turn.start(turns.new_id(), resolved, request, now)
+    step = Try(found.candidate, found.cursor, resolved, found.tier, False, found.note)
+    lease = await begun(runtime, turn, step, key, None, now)
+    if lease is None:
+        return None
+    return Selected(runtime, message, lease, found.candidate, resolved, turn.state.id, 1, None)
+
+
+async def take(
+    runtime: Runtime,
+    turn: Turn,
+    key: Key,
+    request_id: str,
+    session: Session | None = None,
+    *,
+    explain: bool = False,
+    waiting: Waiting = nullcontext,
+) -> tuple[Try, Lease, dict[str, Any] | None]:
     """Go on with the turn until a slot is taken. Waits only where the route says to.
+
+    ``explain`` adds the explanation of the choice, as everything stood before the slot was taken.
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
     while True:
         now = runtime.clock()
         limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
-        step = turn.next(runtime.store, now, runtime.rng, admit=lambda _: limit is None)  # noqa: B023
+        draws = runtime.rng.getstate() if explain else None
+        step = turn.next(
+            runtime.store,
+            now,
+            runtime.rng,
+            admit=lambda _: limit is None,  # noqa: B023
+            prefer=runtime.affinity.preferred(turn.resolved, session, key.uid, now),
+        )
         if isinstance(step, Halt) and step.halt is HaltReason.LIMIT_REFUSED and limit is not None:
             if turn.state.attempts:
                 await turns.save(runtime, turn, now)
                 turns.record(runtime, turn, request_id=request_id)
             raise LimitRefused(limit.message, limit.retry_after_s)
         if isinstance(step, Try):
-            lease = await reserve(runtime, turn, step, key, now)
-            if lease is None:
-                turn.lost(step.candidate.key)
-                continue
-            if step.ring is not None:
-                step = step.on(step.ring.named(lease.key))
-            turn.begin(step, now, lease.id)
-            charge(runtime, key, lease)
-            await turns.save(runtime, turn, now)
-            return step, lease
-        if isinstance(step, Halt):
+            note(runtime, turn, step, session, now)
+            told = None if draws is None else explained(runtime, turn, step, draws, now)
+            lease = await begun(runtime, turn, step, key, session, now)
+            if lease is not None:
+                step = as_granted(step, lease)
+                if told is not None:
+                    told |= chosen_in(step)
+                return step, lease, told
+        elif isinstance(step, Halt):
             await end(runtime, turn, step, now, request_id)
         elif step.kind == "round":
             await turns.save(runtime, turn, now)
             raise TurnWaiting(step.until - now)
         else:
-            await wait(runtime, step, now)
+            with waiting():
+                await wait(runtime, step, now)
 
 
-async def reserve(runtime: Runtime, turn: Turn, step: Try, key: Key, now: float) -> Lease | None:
-    request = turn.state.request
-    grant = Grant(
-        step.candidate,
-        key.uid,
-        request.lease_ttl_s,
-        request.estimate,
-        step.resolved.route.id,
-        turn.policy.id,
-        turn.state.id,
-        step.cursor,
-        step.ring,
-    )
-    return await runtime.store.reserve(grant, now)
+def note(runtime: Runtime, turn: Turn, step: Try, session: Session | None, now: float) -> None:
+    """What a session's binding had to do with the choice, for the turn's record."""
+    asking = Asking(turn.state.request, turn.resolved)
+    chosen, routing = step.candidate.key, turn.state.routing
+    circumstances.note_session(runtime, asking, session, now, chosen, routing)
 
 
-def charge(runtime: Runtime, key: Key, lease: Lease) -> None:
+async def begun(
+    runtime: Runtime, turn: Turn, step: Try, key: Key, session: Session | None, now: float
+) -> Lease | None:
+    """The attempt's lease, to which the session is bound; None where the slot went to another."""
+    granted = await granting.take(runtime, granting.grant_of(turn, step, key), key, now)
+    if granted is None:
+        turn.lost(step.candidate.key)
+        if not turn.state.attempts:
+            turn.state.routing.pop("affinity", None)  # told of a choice that did not come about
+        return None
+    lease = granted.lease
+    step = as_granted(step, lease)
+    keep(runtime, granted, now)
+    runtime.affinity.served(turn.resolved, session, turn.state.request.key_id, lease.key, now)
+    turn.begin(step, now, lease.id)
+    await turns.save(runtime, turn, now)
+    return lease
+
+
+def keep(runtime: Runtime, granted: Granted, now: float) -> None:
     """Hold on the key what the attempt may use, until its lease is over."""
-    held = runtime.limits.charge(key, lease.held_tokens, lease.granted_at)
-    if held is not None:
-        runtime.limits.keep(lease.id, held, lease.expires_at)
+    lease, charge = granted
+    if charge is not None:
+        runtime.limits.keep(lease.id, charge, lease.expires_at, now)
 
 
 async def wait(runtime: Runtime, step: Wait, now: float) -> None:
@@ -164,15 +251,28 @@ async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: 
     raise TurnHalted(halt.halt.value if halt.halt else "exhausted")
 
 
-def explained(runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...]) -> dict[str, Any]:
+def explained(
+    runtime: Runtime, turn: Turn, step: Try, draws: tuple[Any, ...], now: float
+) -> dict[str, Any]:
     """The explanation of what was chosen; a turn may have left its first choices behind."""
     rng = Random()
     rng.setstate(draws)
-    request, now = turn.state.request, runtime.clock()
-    found = explain_route(step.resolved, request, runtime.store, now, rng).as_json()
-    candidate = step.candidate
+    found = explain_route(step.resolved, turn.state.request, runtime.store, now, rng).as_json()
     return {
         **found,
+        **chosen_in(step),
+        **{name: turn.state.routing[name] for name in TOLD if name in turn.state.routing},
+    }
+
+
+def chosen_in(step: Try) -> dict[str, str]:
+    candidate = step.candidate
+    return {
         "selected_target_id": candidate.target.id,
         "selected_credential_id": candidate.credential.id,
     }
+
+
+def as_granted(step: Try, lease: Lease) -> Try:
+    """Where processes take turns, the lease is on the candidate whose turn it came to be."""
+    return step if step.ring is None else step.on(step.ring.named(lease.key))

@@ -3,11 +3,11 @@ making a model object of each would cost more than the decision it records."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import orjson
 from django.db import connection, models
 
 from routeradmin.journal.models import Attempt, Turn
@@ -25,6 +25,7 @@ _TURN = (
     "duration_ms",
     "overhead_ms",
     "warnings",
+    "routing",
 )
 _ATTEMPT = (
     "turn",
@@ -77,7 +78,7 @@ def _insert(model: type[models.Model], fields: Sequence[str]) -> str:
 
 def _turn(record: TurnRecord) -> tuple[Any, ...]:
     started_at = datetime.fromisoformat(record["started_at"])
-    warnings = record.get("warnings")
+    warnings, routing = record.get("warnings"), record.get("routing")
     return (
         record["id"],
         record.get("request_id") or "",
@@ -89,7 +90,8 @@ def _turn(record: TurnRecord) -> tuple[Any, ...]:
         connection.ops.adapt_datetimefield_value(started_at),
         record.get("duration_ms"),
         record.get("overhead_ms"),
-        json.dumps(list(warnings)) if warnings else "[]",
+        orjson.dumps(list(warnings)).decode() if warnings else "[]",
+        orjson.dumps(routing).decode() if routing else None,
     )
 
 
@@ -110,7 +112,7 @@ def _attempt(attempt: Mapping[str, Any], turn_pk: int) -> tuple[Any, ...]:
         attempt.get("target") or "",
         attempt.get("deployment") or "",
         attempt.get("credential") or "",
-        json.dumps(dict(attempt.get("provenance") or {})),
+        orjson.dumps(dict(attempt.get("provenance") or {})).decode(),
         attempt.get("auth_kind") or "",
         attempt.get("billing_kind") or "",
         attempt.get("class") or "",

@@ -32,7 +32,13 @@ _RAN_OUT = Outcome(FailureClass.TRANSIENT, Dispatch.UNKNOWN, message="its lease 
 _NOT_USED = Outcome(
     FailureClass.TRANSIENT, Dispatch.NOT_SENT, retriable=True, message="given back unused"
 )
-_FACTS = frozenset(Select.model_fields) - {"model", "turn", "secret", "explain"}
+_FACTS = frozenset(Select.model_fields) - {
+    "model",
+    "turn",
+    "secret",
+    "explain",
+    "text",
+}
 
 
 def new_id() -> str:

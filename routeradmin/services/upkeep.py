@@ -20,8 +20,11 @@ async def note_key_use(runtime: Runtime) -> None:
 
 
 async def refresh_secrets(runtime: Runtime) -> None:
-    """Serve an outside secret that was replaced since; asks the database only when one was."""
-    if publishing.outside_secrets_changed(runtime):
+    """Serve an outside secret that was replaced since; asks the database only when one was.
+
+    Files are looked at in a thread: a file system that hangs must not hold the event loop.
+    """
+    if await asyncio.to_thread(publishing.outside_secrets_changed, runtime):
         await sync_to_async(publishing.refresh_secrets)(runtime)
 
 

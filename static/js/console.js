@@ -120,6 +120,29 @@
     row?.querySelector(`button[name="action"][value="${action}"]`)?.click();
   };
 
+  // What costs something is shown with its cost, not done by one key.
+  function reveal(action) {
+    const menu = document.querySelector("[data-row][data-current] details[data-menu]");
+    if (!menu) return;
+    menu.open = true;
+    menu.querySelector(`button[name="action"][value="${action}"]`)?.focus();
+  }
+
+  function tick(event) {
+    const box = document.querySelector("tr[data-current] input.tick");
+    box?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey: event.shiftKey }));
+  }
+
+  function explain() {
+    const place = document.querySelector("[data-row][data-current]") ?? document;
+    const link = place.querySelector("a[data-explain]");
+    if (link) location.assign(link.href);
+  }
+
+  const openKeys = () => document.getElementById("keys")?.showModal();
+  const PLACES = { l: "/", r: "/routes", d: "/deployments" };
+  let going = 0; // until when a second key names a place
+
   const keys = {
     "/": () => document.querySelector('input[type="search"]')?.focus(),
     j: () => step(1),
@@ -127,7 +150,13 @@
     p: () => document.getElementById("pause")?.click(),
     d: () => press("drain"),
     c: () => press("clear"),
-    "?": () => document.getElementById("keys")?.showModal?.(),
+    t: () => reveal("probe"),
+    x: tick,
+    X: tick,
+    u: () => document.querySelector("[data-undo]")?.click(),
+    e: explain,
+    g: () => { going = Date.now() + 1500; },
+    "?": openKeys,
   };
 
   document.addEventListener("keydown", (event) => {
@@ -139,30 +168,44 @@
     }
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
     if (localStorage.getItem("routeradmin-keys") === "off") return;
-    const act = keys[event.key];
+    if (document.querySelector("dialog[open]")) return;
+    const place = Date.now() < going && PLACES[event.key];
+    going = 0;
+    const act = place ? () => location.assign(place) : keys[event.key];
     if (!act) return;
     event.preventDefault();
-    act();
+    act(event);
   });
 
   document.addEventListener("DOMContentLoaded", () => {
-    const box = document.getElementById("keys-on");
-    if (!box) return;
-    box.checked = localStorage.getItem("routeradmin-keys") !== "off";
-    box.addEventListener("change", () => {
-      localStorage.setItem("routeradmin-keys", box.checked ? "on" : "off");
-    });
+    const boxes = [...document.querySelectorAll("[data-keys-on]")];
+    const show = () => {
+      for (const box of boxes) box.checked = localStorage.getItem("routeradmin-keys") !== "off";
+    };
+    for (const box of boxes) {
+      box.addEventListener("change", () => {
+        localStorage.setItem("routeradmin-keys", box.checked ? "on" : "off");
+        show();
+      });
+    }
+    show();
+    for (const button of document.querySelectorAll("[data-open-keys]")) {
+      button.hidden = false;
+      button.addEventListener("click", openKeys);
+    }
   });
 })();
 
-// The one page that shows a new key offers to copy it, where the browser allows that.
+// What is worth copying has a button for it, where the browser allows that.
 document.addEventListener("DOMContentLoaded", () => {
   for (const button of document.querySelectorAll("[data-copy]")) {
     if (!navigator.clipboard) return;
     button.hidden = false;
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(document.querySelector(button.dataset.copy).textContent);
+      const name = button.dataset.name ??= button.textContent;
       button.textContent = "Copied";
+      setTimeout(() => { button.textContent = name; }, 2000);
     });
   }
 });

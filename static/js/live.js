@@ -71,6 +71,18 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 
+  // Groups: the worst row's rank, those without a route last, then the title.
+  function byGroup(a, b) {
+    const worst = (group) => Math.min(99, ...[...group.querySelectorAll("[data-rank]")].map((e) => Number(e.dataset.rank)));
+    const loose = (group) => Number("loose" in group.dataset);
+    const title = (group) => group.dataset.title.toLowerCase();
+    return worst(a) - worst(b) || loose(a) - loose(b)
+      || (title(a) < title(b) ? -1 : Number(title(a) > title(b)));
+  }
+
+  const groups = () => [...board().querySelectorAll(".boards > details.group")];
+  const groupsMoved = () => groups().some((group, i, all) => i > 0 && byGroup(all[i - 1], group) > 0);
+
   function busy() {
     const place = board();
     return place.matches(":hover") || place.contains(document.activeElement)
@@ -78,12 +90,13 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   function settleOrder(force) {
-    const lists = disordered();
-    if ((lists.length || held) && (force || !busy())) {
+    const moved = () => Boolean(held || disordered().length || groupsMoved());
+    if (moved() && (force || !busy())) {
       if (held) replaceBoard(held);
       for (const list of disordered()) list.append(...[...list.children].sort(byRank));
+      if (groupsMoved()) groups()[0].parentElement.append(...groups().sort(byGroup));
     }
-    applyButton.hidden = !(held || disordered().length);
+    applyButton.hidden = !moved();
   }
 
   applyButton.addEventListener("click", () => settleOrder(true));
@@ -174,6 +187,11 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
 
+  function showErrors(share) {
+    const figure = document.querySelector("[data-errors]");
+    if (figure) figure.textContent = share === null ? "–" : `${(100 * share).toFixed(1)} %`;
+  }
+
   // Frames ------------------------------------------------------------------------
 
   const present = (html) =>
@@ -203,7 +221,10 @@ document.addEventListener("DOMContentLoaded", () => {
       }));
     } else {
       seq = frame.seq;
-      if (frame.beats) moveBeats(frame.beats);
+      if (frame.beats) {
+        moveBeats(frame.beats);
+        showErrors(frame.error_share);
+      }
     }
     if (frame.content !== undefined) {
       frame.content = present(frame.content);
@@ -243,10 +264,18 @@ document.addEventListener("DOMContentLoaded", () => {
     }, 500);
   }
 
+  // What needs a person is told by the tab too: in the title and by another icon.
   const title = document.title;
+  const icon = document.querySelector('link[rel="icon"]');
+  const calm = icon.href;
   function showTitle() {
-    const wrong = document.querySelector('[data-cell="sum-needs-attention"]')?.textContent.trim();
-    document.title = wrong && wrong !== "0" ? `(${wrong}) ${title}` : title;
+    const wrong = ["needs-attention", "unhealthy"]
+      .map((state) => Number.parseInt(document.querySelector(`[data-cell="sum-${state}"]`)?.textContent, 10) || 0)
+      .reduce((sum, n) => sum + n, 0);
+    const wanted = wrong ? `(${wrong}) ${title}` : title;
+    if (document.title !== wanted) document.title = wanted;
+    const shown = wrong ? icon.dataset.alarm : calm;
+    if (icon.href !== new URL(shown, location.href).href) icon.href = shown;
   }
 
   // Pause, return, polling ----------------------------------------------------------

@@ -12,10 +12,34 @@ document.addEventListener("DOMContentLoaded", () => {
     ...($("stream").checked ? { stream: true } : {}),
   });
 
+  // JSON is Python too, but for three words outside of texts.
+  const WORDS = { true: "True", false: "False", null: "None" };
+  const literal = (value) => JSON.stringify(value)
+    .replace(/"(?:[^"\\]|\\.)*"|true|false|null|[,:]/g, (part) => WORDS[part] ?? (part === "," || part === ":" ? `${part} ` : part));
+
+  function asPython() {
+    const read = $("stream").checked
+      ? "    for line in answer:\n        print(line.decode(), end=\"\")"
+      : "    print(json.load(answer)[\"choices\"][0][\"message\"][\"content\"])";
+    return [
+      "import json, os, urllib.request",
+      "",
+      `body = ${literal(body())}`,
+      "request = urllib.request.Request(",
+      `    "${location.origin}/v1/chat/completions",`,
+      "    json.dumps(body).encode(),",
+      "    {\"Authorization\": f\"Bearer {os.environ['KEY']}\", \"Content-Type\": \"application/json\"},",
+      ")",
+      "with urllib.request.urlopen(request) as answer:",
+      read,
+    ].join("\n");
+  }
+
   function showCurl() {
     const given = JSON.stringify(body()).replaceAll("'", "'\\''");
     $("as-curl").textContent = 'curl -H "Authorization: Bearer $KEY" -H "x-routeradmin-trace: 1" \\\n'
       + `  --json '${given}' \\\n  "${location.origin}/v1/chat/completions"`;
+    $("as-python").textContent = asPython();
   }
 
   function item(...parts) {
@@ -31,6 +55,33 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const ms = (value) => (value === null || value === undefined ? "–" : `${Math.round(value)} ms`);
 
+  // The attempt's place on the turn's line of time: what it waited, then what it took.
+  const SVG = "http://www.w3.org/2000/svg";
+  function bar(start, length, whole, failed) {
+    const svg = document.createElementNS(SVG, "svg");
+    for (const [name, value] of Object.entries({
+      class: "span", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true",
+    })) svg.setAttribute(name, value);
+    const part = (name, x, width) => {
+      const rect = document.createElementNS(SVG, "rect");
+      for (const [key, value] of Object.entries({ class: name, x, width, height: 6 })) rect.setAttribute(key, value);
+      svg.append(rect);
+    };
+    part("track", 0, 100);
+    part(failed ? "wrong" : "right", (100 * start) / whole, Math.max(0.5, (100 * length) / whole));
+    return svg;
+  }
+
+  function drawBars(turn) {
+    const whole = Math.max(1, ...[turn.attempts.reduce((sum, one) => sum + (one.waited_ms ?? 0) + (one.duration_ms ?? 0), 0)]);
+    let at = 0;
+    turn.attempts.forEach((one, n) => {
+      const start = at + (one.waited_ms ?? 0);
+      at = start + (one.duration_ms ?? 0);
+      $("attempts").children[n].querySelector(".sub").before(bar(start, at - start, whole, one.class));
+    });
+  }
+
   function showTurn(turn) {
     $("attempts").replaceChildren(...turn.attempts.map((one) => item(
       ["b", `${one.n}. ${one.deployment}`],
@@ -39,6 +90,7 @@ document.addEventListener("DOMContentLoaded", () => {
       ["div", `waited ${ms(one.waited_ms)}, took ${ms(one.duration_ms)}, first token ${ms(one.ttft_ms)}`, "sub"],
       ["div", one.message || "", "sub"],
     )));
+    drawBars(turn);
     if (!turn.attempts.length) $("attempts").append(item(["span", "No attempt was made.", "muted"]));
     $("attempts").append(item(["b", `halt: ${turn.halt}`], ["span", `${ms(turn.duration_ms)} in all`, "muted"]));
     $("turn-link").href = `/turns/${encodeURIComponent(turn.id)}`;

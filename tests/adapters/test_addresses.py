@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from routeradmin.adapters.address_ranges import kind_of
-from routeradmin.adapters.addresses import AddressRefused, check_address, check_proxy, check_url
+from routeradmin.adapters.addresses import AddressRefused, check_address, check_url
 from routeradmin.adapters.guard import ConnectionRefusedByPolicy, GuardedResolver
 from routeradmin.web_url import UrlRefused
 
@@ -142,22 +142,6 @@ def test_other_hosts_are_called_as_the_policy_says(host: str, allowed: set[str])
         return True
 
     assert {policy for policy in ("none", "loopback", "private") if passes(policy)} == allowed
-
-
-def test_a_proxy_may_hold_user_info_and_is_held_to_the_policy() -> None:
-    assert check_proxy("HTTP://u:p@Proxy.Example:3128/", "none") == "http://u:p@proxy.example:3128"
-    assert check_proxy("https://proxy.example:443", "none") == "https://proxy.example"
-    for url, rule in [
-        ("http://u:p@127.0.0.1:3128", "loopback-address"),
-        ("http://u:p@169.254.169.254", "never-address"),
-        ("socks5://proxy.example", "scheme"),
-        ("http://proxy.example/path", "path"),
-        ("http://hidden.example/@proxy.example", "user-info"),
-        ("", "scheme"),
-    ]:
-        with pytest.raises(UrlRefused) as refused:
-            check_proxy(url, "none")
-        assert refused.value.rule == rule
 
 
 EMBEDDINGS = [

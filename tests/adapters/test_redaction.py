@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from routeradmin.adapters.redaction import RedactedStream, Redactor
+from routeradmin.adapters.redaction import Redactor
 from routeradmin.adapters.sealing import Secret
 
 KEY = "zQ7-upstream-key-93kf02mx"
@@ -104,37 +102,11 @@ def test_long_text_is_cut_and_a_secret_at_the_cut_does_not_show() -> None:
         assert KEY[:8] not in redactor.text("x" * before + KEY * 2, max_chars=100)
 
 
-def test_a_secret_cut_by_a_chunk_boundary_is_masked_once() -> None:
-    stream = RedactedStream(Redactor([KEY]))
-    wire = f"a {KEY} b\n".encode()
-    assert b"".join(stream.feed(wire[i : i + 1]) for i in range(len(wire))) == b"a *** b\n"
-    assert stream.finish() == b""
-
-
-def test_a_whole_frame_is_not_held_back() -> None:
-    stream = RedactedStream(Redactor([KEY]))
-    frame = b'data: {"text": "upstream-"}\n\n'
-    assert stream.feed(frame) == Redactor([KEY]).redact(frame)
-
-
-ALPHABET = "abc\n"
 SECRETS = st.lists(st.text("ab", min_size=4, max_size=16), max_size=3)
 
 
 @settings(deadline=None)
-@given(SECRETS, st.text(ALPHABET, max_size=120), st.lists(st.integers(0, 120), max_size=10))
-def test_any_cut_of_a_stream_gives_what_the_whole_gives(
-    secrets: list[str], text: str, cuts: list[int]
-) -> None:
-    redactor = Redactor(secrets)
-    edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    stream = RedactedStream(redactor)
-    parts = [stream.feed(text[a:b].encode()) for a, b in pairwise(edges)]
-    assert b"".join([*parts, stream.finish()]) == redactor.redact(text.encode())
-
-
-@settings(deadline=None)
-@given(SECRETS, st.text(ALPHABET, max_size=60))
+@given(SECRETS, st.text("abc\n", max_size=60))
 def test_the_fast_search_finds_what_a_plain_one_finds(secrets: list[str], text: str) -> None:
     covered = [False] * len(text)
     for secret in secrets:

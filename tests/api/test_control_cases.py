@@ -7,12 +7,13 @@ import csv
 import io
 import json
 import time
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from django.http import HttpResponse
 
-from routeradmin.catalog.files import write
+from routeradmin.api.catalog import FileFormat
+from routeradmin.catalog.files import FORMATS, write
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
 from tests.api.client import Api, problem
@@ -193,6 +194,19 @@ def test_subscriptions_stay_among_themselves(api: Api) -> None:
     assert places == {"/serving_models/1/protocol"}
 
 
+def test_what_is_worth_a_look_is_counted_by_writes_and_listed(stocked: Api) -> None:
+    created = stocked.post("/credentials", make.account("idle"))
+    assert created.headers["X-Routeradmin-Warnings"] == "4"
+    told = [one["detail"] for one in stocked.get("/catalog/warnings").json()["items"]]
+    assert len(told) == 4
+    assert "accounts idle: no deployment uses the credential idle" in told
+    assert any(one.startswith("routes chat: chat has no eligible target now") for one in told)
+    for id in ("idle", "acme-key"):
+        stocked.post(f"/credentials/{id}/secret", {"secret": f"sk-{id}-0123456789"})
+    answer = stocked.patch("/credentials/idle", {"name": "Idle"}, if_match="*")
+    assert answer.headers["X-Routeradmin-Warnings"] == "1"
+
+
 class TestARollback:
     def test_is_tried_before_it_is_done(self, stocked: Api) -> None:
         before = stocked.get("/catalog").content
@@ -244,3 +258,7 @@ def test_an_exported_catalog_put_back_is_the_same_to_the_byte(full: Api) -> None
     answer = put(full, exported, "?mode=replace", "application/toml")
     assert answer.json()["changed"] is False
     assert full.get("/catalog").content == exported == write(make.document(make.full_catalog()))
+
+
+def test_the_document_names_every_format_that_is_read() -> None:
+    assert get_args(FileFormat) == FORMATS

@@ -117,6 +117,24 @@ def test_every_place_that_is_wrong_is_named(
     assert stocked.get("/catalog").content == before
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "needs"),
+    [
+        ("tags", "x", "must be a list"),
+        ("capabilities", [], "must be an object"),
+        ("probe", 5, "must be an object"),
+    ],
+)
+def test_what_a_field_needs_is_said_in_words_of_json(
+    stocked: Api, field: str, value: Any, needs: str
+) -> None:
+    body = {field: value}
+    changed = stocked.call("PATCH", "/deployments/acme-large", body, if_match="*")
+    for answer in (changed, stocked.post("/deployments", body)):
+        refused = problem(answer, 422, "invalid_request")
+        assert {"pointer": f"/{field}", "detail": needs} in refused["errors"]
+
+
 def test_values_are_not_echoed(stocked: Api) -> None:
     for body in (
         make.account("x", secret="sk-tell nobody 123456"),
@@ -237,6 +255,14 @@ def test_a_form_with_parts_is_refused(stocked: Api, admin: User, with_session: b
     form_body = "id=acme&category=lab"
     answer = stocked.call("POST", "/providers", form_body, type="application/x-www-form-urlencoded")
     problem(answer, 400, "invalid_json")
+
+
+@pytest.mark.parametrize("path", ["/state", "/providers", "/nothing"])
+def test_a_host_that_is_not_ours_is_refused_in_the_same_shape(
+    stocked: Api, settings: Any, path: str
+) -> None:
+    settings.ALLOWED_HOSTS = ["router.example"]
+    problem(stocked.get(path, host="evil.example"), 400, "unknown_host")
 
 
 def test_head_is_a_get_without_its_body(stocked: Api) -> None:

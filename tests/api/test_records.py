@@ -108,6 +108,7 @@ def turn(id: str, *attempts: dict[str, Any], **fields: Any) -> dict[str, Any]:
         "duration_ms": 900.0,
         "overhead_ms": 0.4,
         "warnings": [],
+        "routing": None,
         **fields,
         "attempts": [{"n": n, **attempt} for n, attempt in enumerate(attempts, 1)],
     }

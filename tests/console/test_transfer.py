@@ -52,6 +52,50 @@ def test_a_broken_file_lists_every_problem_with_its_place(
     assert "/models/0/upstream_name" in page
 
 
+SECRET = "sk-literal-0123456789abcdef"
+LITELLM = f"""
+model_list:
+  - model_name: far
+    litellm_params: {{model: openai/gpt-4o, api_key: {SECRET}}}
+litellm_settings: {{drop_params: true}}
+"""
+
+
+def test_another_programs_file_is_looked_at_and_applied_without_its_keys_on_the_page(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    answer = as_admin.post("/transfer", {"text": LITELLM, "mode": "merge"})
+    page = answer.content.decode()
+    assert "Read as <b>a LiteLLM proxy configuration" in page
+    assert "/litellm_settings/drop_params" in page
+    assert "+ secret openai-key-001" in page
+    assert SECRET[:11] not in page
+    form = answer.context["form"]
+    given = {name: form[name].value() or "" for name in ("sealed", "text", "mode", "revision")}
+    answer = as_admin.post("/transfer", {**given, "do": "apply"})
+    assert answer["Location"] == "/revisions/2"
+    held = catalog.secrets.by_id("openai-key-001")
+    assert held is not None
+    assert held.reveal() == SECRET
+
+
+def test_a_broken_file_of_another_program_is_not_shown_either(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    answer = as_admin.post("/transfer", {"text": LITELLM + "\t- x", "mode": "merge"})
+    assert answer.status_code == 422
+    assert "line 6" in answer.content.decode()
+    assert SECRET[:11] not in answer.content.decode()
+
+
+def test_a_sealed_file_of_somebody_elses_making_is_refused(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    answer = as_admin.post("/transfer", {"sealed": "nonsense", "mode": "merge", "do": "apply"})
+    assert answer.status_code == 422
+    assert "choose it again" in answer.content.decode()
+
+
 def test_an_export_holds_references_and_imports_without_a_change(
     catalog: Runtime, as_admin: Client
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
+from routeradmin.services.intent.deciding import Intents
 from routeradmin.services.runtime import Runtime
 from tests.conftest import START, FakeClock
 from tests.dataplane.desk import Desk
@@ -39,7 +40,7 @@ def gate(served: Gateway) -> Gateway:
     runtime = served.runtime
     runtime.store = MemoryStore(epoch="test")
     runtime.store.listen(runtime.journal.heard)
-    runtime.limits, runtime.affinity = KeyLimits(), Affinity()
+    runtime.limits, runtime.affinity, runtime.intents = KeyLimits(), Affinity(), Intents()
     runtime.journal.take()
     runtime.keys._by_hash.clear()
     served.key()

@@ -95,6 +95,14 @@ def test_tokens_are_counted(gate: Gateway, client: Anthropic) -> None:
     assert "protocol" in str(caught.value)
 
 
+def test_an_upstream_that_does_not_count_still_serves(gate: Gateway, client: Anthropic) -> None:
+    gate.script("an", {"status": 404}, kind="count_tokens")
+    with pytest.raises(anthropic.NotFoundError):
+        client.messages.count_tokens(model="claude", messages=ASKED["messages"])
+    assert client.messages.create(model="claude", **ASKED).content
+    assert gate.state("an").tpm_used > 0
+
+
 def test_models_are_listed_and_found(client: Anthropic) -> None:
     assert [model.id for model in client.models.list()] == ["chat", "claude"]
     assert client.models.retrieve("claude").display_name == "claude"

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from routeradmin.adapters.sealing import Secret
 from routeradmin.dataplane.client import header_value
+from routeradmin.services.secrets import Opened
 from tests.dataplane.catalogs import document
-from tests.dataplane.serving import KEY, Gateway, chat
+from tests.dataplane.serving import KEY, SECRET, Gateway, chat
 
 TRACED = {"x-routeradmin-trace": "1"}
 
@@ -70,6 +72,34 @@ def test_a_streams_record_is_in_its_last_chunk(gate: Gateway, protocol: str) -> 
     answer = gate.post(body, path, headers=TRACED)
     assert answer.frames[-1]["routeradmin"]["halt"] == "visible-output"
     assert answer.frames[-1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "protocol", "last"),
+    [
+        ("/v1/messages", "chat-completions", "message_stop"),
+        ("/v1/chat/completions", "messages", None),
+    ],
+)
+def test_a_translated_streams_record_is_in_its_last_chunk_too(
+    gate: Gateway, path: str, protocol: str, last: str | None
+) -> None:
+    gate.use(document(gate.upstream, "a", deployments={"a": {"protocol": protocol}}))
+    answer = gate.post(chat(stream=True, max_tokens=9), path, headers=TRACED)
+    assert answer.frames[-1]["routeradmin"]["halt"] == "succeeded"
+    assert answer.frames[-1].get("type") == last
+    assert sum("routeradmin" in frame for frame in answer.frames) == 1
+    untraced = gate.post(chat(stream=True, max_tokens=9), path)
+    kinds = [frame.get("type") for frame in answer.frames]
+    assert [frame.get("type") for frame in untraced.frames] == (kinds if last else kinds[:-1])
+
+
+def test_counting_tokens_is_never_a_stream(gate: Gateway) -> None:
+    gate.use(document(gate.upstream, "a", deployments={"a": {"protocol": "messages"}}))
+    answer = gate.post(chat(stream=True), "/v1/messages/count_tokens")
+    assert answer.status == 200
+    assert answer.json["input_tokens"] > 0
+    assert gate.state("a").failures == 0
 
 
 def test_the_record_comes_with_a_refusal_too(gate: Gateway) -> None:
@@ -272,3 +302,16 @@ def test_rules_see_tags_and_headers(gate: Gateway) -> None:
         gate.use(document(gate.upstream, ["a"], ["b"], rules=[{**rule, "when": when}]))
         assert gate.post().headers["x-routeradmin-deployment"] == "a"
         assert gate.post(headers=headers).headers["x-routeradmin-deployment"] == "b"
+
+
+def test_a_credential_that_left_the_catalog_meanwhile_costs_an_attempt_not_the_turn(
+    gate: Gateway,
+) -> None:
+    gate.use(document(gate.upstream, ["a", "b"], strategy="fill_first"))
+    gate.runtime.secrets.swap(Opened({"b": Secret(SECRET.format("b"))}))
+    answer = gate.post()
+    assert (answer.status, answer.headers["x-routeradmin-deployment"]) == (200, "b")
+    left, served = gate.record["attempts"]
+    assert (left["class"], left["dispatch"], served["class"]) == ("transient", "not-sent", None)
+    assert "'a'" in left["message"]
+    assert gate.active == 0

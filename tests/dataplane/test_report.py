@@ -95,6 +95,16 @@ def test_releasing_twice_is_answered_and_gives_back_once(desk: Desk) -> None:
     assert state.active == 1
 
 
+def test_reporting_a_released_lease_twice_gives_the_first_answer(desk: Desk) -> None:
+    desk.publish(catalog([deployment("a"), deployment("b")]))
+    lease = desk.took()
+    desk.call("POST", f"/api/v1/leases/{lease['lease_id']}/release")
+    first = desk.failed(lease, 500)
+    second = desk.took(turn=lease["turn"])
+    assert desk.failed(lease, 500) == first
+    assert desk.succeeded(second)["next"]["action"] == "done"
+
+
 def test_renewing_moves_the_end(desk: Desk, clock: FakeClock) -> None:
     desk.publish(catalog([deployment("a")]))
     lease = desk.took(lease_ttl_s=10)
@@ -181,7 +191,8 @@ def test_an_attempt_must_be_reported_before_the_next(desk: Desk, clock: FakeCloc
     second = desk.took(turn=lease["turn"], lease_ttl_s=30)
     assert second["deployment"] != lease["deployment"]
     clock.advance(31)
-    assert desk.select(turn=lease["turn"]).status in (200, 409)
+    late = desk.select(turn=lease["turn"])
+    assert (late.status, late.code) == (409, "turn_waiting")
 
 
 def test_a_turn_keeps_its_facts_unless_the_next_select_states_others(desk: Desk) -> None:

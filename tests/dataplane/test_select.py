@@ -168,6 +168,15 @@ def test_an_asked_for_explanation_shows_the_choice_that_was_made(desk: Desk) -> 
         assert len(explanation["targets"]) == 6
 
 
+def test_an_asked_for_explanation_shows_how_things_stood_before_the_slot_was_taken(
+    desk: Desk,
+) -> None:
+    desk.publish(catalog([deployment("a", max_parallel_requests=1, rpm_limit=1)]))
+    (target,) = desk.took(explain=True)["explanation"]["targets"]
+    assert target["rejections"] == []
+    assert (target["runtime"]["active"], target["runtime"]["rpm"]["used"]) == (0, 0)
+
+
 def test_explaining_changes_nothing(desk: Desk) -> None:
     desk.publish(
         catalog([deployment("a"), deployment("b")], route(["a", "b"], strategy="round_robin"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from routeradmin.dataplane.socket import LEAST_HELD, DecisionSocket
 from tests.dataplane.catalogs import document
 from tests.dataplane.serving import KEY, WAIT_S, Gateway
 
@@ -108,3 +110,19 @@ def test_a_revoked_key_decides_nothing_more(gate: Gateway, socket: ClientConnect
 def test_other_paths_have_no_socket(gate: Gateway) -> None:
     with pytest.raises(InvalidStatus):
         opened(gate, path="/v1/models")
+
+
+def test_leases_that_ran_out_are_not_kept_for_the_end_of_the_socket(gate: Gateway) -> None:
+    async def story() -> int:
+        held = DecisionSocket(gate.runtime, {"headers": [(b"x-api-key", KEY.encode())]}, ignore)
+        for _ in range(3 * LEAST_HELD):
+            await held.take(b'{"op":"select","body":{"model":"chat","lease_ttl_s":1}}')
+            await asyncio.sleep(0)
+            gate.clock.advance(0.5)
+        return len(held._leases)
+
+    async def ignore(message: Any) -> None:
+        pass
+
+    gate.use(document(gate.upstream, ["a"]))
+    assert asyncio.run(story()) <= LEAST_HELD + 1

@@ -12,7 +12,7 @@ from routeradmin.engine.embed import InvalidRun, Unsupported, run
 from routeradmin.engine.embed_ports import Answer, AttemptFailed, Cut, Event, Ports
 from routeradmin.engine.errors import ModelNotFound
 from routeradmin.engine.outcome import AttemptFacts, Ending
-from routeradmin.engine.policy import DEFAULT_POLICY, TurnPolicy, disabled
+from routeradmin.engine.policy import DEFAULT_POLICY, FallbackLists, TurnPolicy, disabled
 from tests.engine.turn_world import ASK, T0, catalog, deployment, route
 
 A, B = deployment("A"), deployment("B")
@@ -222,3 +222,33 @@ def test_a_models_own_fault_passes_through_and_gives_the_slot_back():
     with pytest.raises(ZeroDivisionError):
         Program(A=Scripted(ZeroDivisionError())).run(store=store)
     assert {state.active for state in store.states()} == {0}
+
+
+def test_a_slot_that_another_took_meanwhile_is_no_attempt():
+    class Contested(MemoryStore):
+        async def reserve(self, grant, now):
+            taken = grant.candidate.deployment.id == "A"
+            return None if taken else await super().reserve(grant, now)
+
+    store = Contested()
+    store.bind(SNAPSHOT)
+    record = Program().run(store=store)
+    assert (record.answer.value, len(record.attempts)) == ("from B", 1)
+
+
+def test_a_sink_that_refuses_an_event_of_an_attempt_ends_the_run():
+    async def talks(ask) -> Answer:
+        ask.emit(Event("text-delta", "Hel"))
+        return Answer("never")
+
+    record = Program(A=Scripted(talks)).run(sink=lambda event: False)
+    assert (record.halt, record.answer, len(record.attempts)) == ("sink-refused", None, 1)
+
+
+def test_models_of_the_fallback_routes_are_looked_for_before_any_attempt():
+    policy = replace(DEFAULT_POLICY, fallback=FallbackLists(general=("spare",)))
+    spare = catalog([A, B], route(["A"]), route(["B"], id="spare", alias="s"), policy=policy)
+    program = Program(spare)
+    del program.models["B"]
+    with pytest.raises(InvalidRun, match="No model serves B/k"):
+        program.run(policy)

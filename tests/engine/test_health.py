@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from routeradmin.engine import health
+from routeradmin.engine import condition, health
+from routeradmin.engine.outcome import class_of_status
 from routeradmin.engine.policy import DEFAULT_POLICY, CooldownPolicy, Policy
 from routeradmin.engine.state import (
     CandidateKey,
@@ -54,10 +55,10 @@ class Story:
         return self
 
     def remaining(self, at: float = 0.0) -> float:
-        return health.remaining_s(self.state.cooldown, T0 + at)
+        return condition.remaining_s(self.state.cooldown, T0 + at)
 
     def cooling(self, at: float = 0.0) -> bool:
-        return health.cooling(self.state, T0 + at)
+        return condition.cooling(self.state, T0 + at)
 
     def _note(self, changes) -> None:
         self.kinds += [change.kind for change in changes]
@@ -203,17 +204,17 @@ def test_the_levels_of_the_two_classes_are_their_own():
 
 def test_a_failure_while_recovering_opens_again_at_once_and_longer():
     story = Story().fail(TRANSIENT).fail(TRANSIENT).fail(TRANSIENT)
-    assert health.recovering(story.state, T0 + 5)
+    assert condition.recovering(story.state, T0 + 5)
     assert story.fail(TRANSIENT, 5).remaining(5) == 10
     assert story.fail(TRANSIENT, 15).remaining(15) == 20
 
 
 def test_three_successes_in_a_row_make_a_recovering_candidate_healthy():
     story = Story().fail(RATE_LIMITED).succeed(2).succeed(2)
-    assert health.recovering(story.state, T0 + 2)
+    assert condition.recovering(story.state, T0 + 2)
     assert story.state.health is Health.DEGRADED
     story.succeed(2)
-    assert not health.recovering(story.state, T0 + 2)
+    assert not condition.recovering(story.state, T0 + 2)
     assert (story.state.health, story.kinds[-1]) == (Health.HEALTHY, "healthy")
 
 
@@ -270,10 +271,10 @@ def test_a_probes_verdict_waits_for_the_end_of_a_running_cooldown():
     story = Story().fail(RATE_LIMITED)
     for _ in range(5):
         story.probe(False, 0.5)
-    assert not health.unhealthy(story.state, T0 + 0.5)
+    assert not condition.unhealthy(story.state, T0 + 0.5)
     assert story.cooling(0.5)
-    assert health.unhealthy(story.state, T0 + 1)
-    assert health.health_at(story.state, T0 + 1) is Health.UNHEALTHY
+    assert condition.unhealthy(story.state, T0 + 1)
+    assert condition.health_at(story.state, T0 + 1) is Health.UNHEALTHY
     health.settle_elapsed(story.state, T0 + 1)
     assert story.state.health is Health.UNHEALTHY
 
@@ -281,9 +282,9 @@ def test_a_probes_verdict_waits_for_the_end_of_a_running_cooldown():
 def test_a_probes_success_leaves_a_running_cooldown_and_ends_recovery():
     story = Story().fail(RATE_LIMITED).probe(True, 0.5)
     assert story.cooling(0.5)
-    assert health.recovering(story.state, T0 + 1)
+    assert condition.recovering(story.state, T0 + 1)
     story.probe(True, 1)
-    assert not health.recovering(story.state, T0 + 1)
+    assert not condition.recovering(story.state, T0 + 1)
     assert story.state.health is Health.HEALTHY
 
 
@@ -354,3 +355,12 @@ def test_overlapping_cooldowns_end_at_the_latest_end_in_any_order(told):
         assert story.state.cooldown_until == latest >= before
         assert story.remaining(at) <= 1800
         assert story.remaining(-1e6) <= 1800  # not even on a clock that steps back
+
+
+@pytest.mark.parametrize("status", [402, 401, 404])
+def test_a_class_whose_length_is_0_sets_no_cooldown(status: int) -> None:
+    lengths = CooldownPolicy(quota_s=0, unauthorized_s=0, not_found_s=0)
+    state = CandidateState(CandidateKey("d", "k"))
+    outcome = Outcome(class_of_status(status), Dispatch.REJECTED, status)
+    health.failed(state, outcome, Policy(cooldown=lengths), T0)
+    assert (state.cooldown, state.cooldown_until) == (None, 0.0)

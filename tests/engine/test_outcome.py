@@ -161,3 +161,9 @@ def test_whatever_comes_it_never_raises_and_the_evidence_is_consistent(
     assert found.hint_s is None or found.hint_s > 0
     if found.retriable and found.dispatch is Dispatch.REJECTED:
         assert found.failure == "rate-limited"
+
+
+def test_an_aws_error_names_its_code_in_a_header() -> None:
+    headers = {"X-Amzn-ErrorType": "ThrottlingException:http://internal.amazon.invalid/"}
+    found = ended(Ending.ANSWERED, 400, {"message": "slow"}, headers=headers)
+    assert found.failure == "rate-limited"

@@ -180,3 +180,11 @@ def test_auto_is_unknown_without_a_list_and_exact_where_a_route_is_called_so() -
 def test_a_route_over_a_missing_deployment_is_refused() -> None:
     with pytest.raises(InvalidCatalog, match="'gone'"):
         catalog([deployment("d")], route(["gone"]))
+
+
+def test_space_around_a_name_is_no_part_of_it_but_has_an_end() -> None:
+    snapshot = catalog([deployment("a")])
+    assert resolve(snapshot, " m ").requested == " m "
+    with pytest.raises(ModelNotFound) as unknown:
+        resolve(snapshot, "m" + " " * 10_000)
+    assert len(str(unknown.value)) < 300

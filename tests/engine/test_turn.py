@@ -16,7 +16,8 @@ from routeradmin.engine.policy import (
     disabled,
 )
 from routeradmin.engine.state import Dispatch
-from routeradmin.engine.turn_state import HaltReason
+from routeradmin.engine.turn import Turn
+from routeradmin.engine.turn_state import HaltReason, Opening
 from routeradmin.engine.turn_steps import Halt, Try, Wait, advice
 from tests.engine.turn_world import T0, Drive, catalog, deployment, ended, route
 
@@ -99,6 +100,26 @@ def test_a_turn_does_not_retry_a_target_that_others_put_to_rest():
     drive.cool("A", 60)
     halt = drive.step()
     assert (halt.halt, halt.message) == ("exhausted", "(after 1 attempt)")
+
+
+def test_a_turn_gives_its_target_up_when_others_keep_it_resting_for_longer():
+    drive = Drive(catalog([deployment("A"), deployment("B")], route(["A"], ["B"])), {"A": [429]})
+    drive.start()
+    drive.step()
+    drive.cool("A", 600)
+    drive.step()
+    assert (drive.calls, drive.waits) == (["A/k", "B/k"], [])
+
+
+def test_a_turn_made_again_from_its_opening_is_the_turn_that_began():
+    drive = alone([503])
+    begun = drive.start()
+    step = begun.next(drive.store, drive.now, drive.rng)
+    begun.begin(step, drive.now, "lease-1")
+    request, key = begun.state.request, step.candidate.key
+    opening = Opening("t1", "m", "r", request, key, step.tier, "lease-1", drive.now)
+    again = Turn.reopen(opening, drive.snapshot)
+    assert again.state.as_json() == begun.state.as_json()
 
 
 def test_a_wait_that_would_end_at_the_deadline_is_not_started():
@@ -337,7 +358,6 @@ def test_a_wait_that_is_not_over_is_answered_again_without_a_second_warning():
     second = drive.turn.next(drive.store, drive.now + 0.25, drive.rng)
     assert (first.until, first.warning is None) == (second.until, False)
     assert second.warning is None
-    assert drive.turn.waiting_s(drive.now + 0.25) == 0.75
     assert len(drive.turn.state.warnings) == 1
 
 

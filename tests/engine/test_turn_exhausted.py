@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from routeradmin.engine.objects import WhenExhausted
+from routeradmin.engine.objects import AdminState, WhenExhausted
 from routeradmin.engine.policy import Policy, RetryPolicy
 from tests.engine.turn_world import ASK, T0, Drive, catalog, deployment, route
 
@@ -75,3 +75,11 @@ def test_a_subscription_never_turns_into_another_billing():
     drive = Drive(catalog([paid, B], route(["S"], ["B"]), policy=ONCE), {"S": [503]})
     assert drive.run().halt == "exhausted"
     assert drive.calls == ["S/k"]
+
+
+def test_there_is_nothing_to_wait_for_where_people_took_everything_out_of_service():
+    facts = {"when_exhausted": WhenExhausted.WAIT, "max_wait_s": 10}
+    off = replace(A, admin_state=AdminState.DISABLED)
+    drive = Drive(catalog([off], route(["A"], **facts)))
+    assert drive.run().halt == "exhausted"
+    assert drive.waits == []

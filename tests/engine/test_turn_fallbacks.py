@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from routeradmin.engine.objects import Model
 from routeradmin.engine.policy import FallbackLists, Policy, RetryPolicy, TurnPolicy
 from tests.engine.turn_world import Drive, catalog, deployment, route
 
@@ -200,3 +201,34 @@ def test_a_preview_that_cools_is_left_out():
     drive.cool("P", 60, key="k1")
     assert drive.run().halt == "succeeded"
     assert drive.calls == ["M/k1", "M/k2", "P/k2"]
+
+
+def patterned(fallbacks: tuple[str, ...], *more) -> Drive:
+    """Routes ``big-*`` and ``small-*``, whose deployments take what the ``*`` matched."""
+    big, small = (replace(deployment(name), model=Model("mm", "up-*")) for name in ("A", "B"))
+    routes = [
+        route(["A"], id="big", alias="big-*"),
+        route(["B"], id="small", alias="small-*", policy_id="default"),
+        *more,
+    ]
+    policy = once(FallbackLists(general=fallbacks))
+    return Drive(catalog([big, small, *ALL[2:]], *routes, policy=policy), {"A/k@up-eu": [500]})
+
+
+def test_a_fallback_route_with_a_pattern_takes_what_the_asked_for_name_matched():
+    drive = patterned(("small",))
+    assert drive.run("big-eu").halt == "succeeded"
+    assert drive.calls == ["A/k@up-eu", "B/k@up-eu"]
+
+
+def test_a_pattern_has_nothing_to_take_where_an_exact_name_was_asked_for():
+    drive = patterned(("small", "c"), route(["C"], id="c", alias="c"), route(["D"]))
+    drive.script["D"] = [500]
+    assert drive.run("m").halt == "succeeded"
+    assert drive.calls == ["D/k", "C/k"]
+
+
+def test_a_pattern_whose_name_another_route_answers_to_is_passed_over():
+    drive = patterned(("small", "c"), route(["C"], id="c", alias="small-eu"))
+    assert drive.run("big-eu").halt == "succeeded"
+    assert drive.calls == ["A/k@up-eu", "C/k"]

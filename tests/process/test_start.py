@@ -68,6 +68,7 @@ def test_a_taken_port_is_refused_in_one_line(prepared: Path) -> None:
     [
         ("ROUTERADMIN_HTTPS_ONLY", "perhaps", "0, 1"),
         ("ROUTERADMIN_ALLOW_PRIVATE_UPSTREAMS", "all", "none, loopback, private"),
+        ("ROUTERADMIN_ALLOWED_HOSTS", "good.example,http://bad.example", "without scheme"),
         ("ROUTERADMIN_TRUSTED_PROXIES", "10.0.0.0/99", "CIDR"),
         ("ROUTERADMIN_ENCRYPTION_KEYS", "tooshort-and-secret", "Fernet"),
         ("ROUTERADMIN_BOOTSTRAP_ADMIN", "name-without-password", "name:password"),

@@ -177,6 +177,12 @@ class TestAFileOfAnotherProgram:
         assert file.imported.secrets == {}
         assert any("is not set" in one.detail for one in file.imported.warnings)
 
+    def test_without_a_key_says_whose_it_takes_over(self, runtime: Runtime) -> None:
+        changes.import_file(litellm(), ADA)
+        file = changes.import_file(litellm("<your key>"), ADA, dry_run=True)
+        told = [one.detail for one in file.imported.warnings]
+        assert any("stored as openai-key-001 is used" in one for one in told)
+
 
 class TestWhatIsWarnedOf:
     def details(self, values: dict[str, Any]) -> list[str]:

@@ -7,12 +7,19 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import DatabaseError
+from django.db import DatabaseError, DataError
 
 from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.engine.state import CandidateKey, Change
 from routeradmin.journal.models import Attempt, CandidateRecord, Event, Turn
-from routeradmin.services import changes, journal_writing, keeping, publishing, retention
+from routeradmin.services import (
+    changes,
+    journal_writing,
+    keeping,
+    publishing,
+    retention,
+    turn_rows,
+)
 from routeradmin.services.changes import Actor
 from routeradmin.services.journal import Journal
 from routeradmin.services.retention import Keeping
@@ -116,6 +123,26 @@ def test_a_failing_database_loses_nothing_and_is_shown(
     journal_writing.write(runtime)
     assert Event.objects.count() == 1
     assert "database" not in runtime.degraded
+
+
+@pytest.mark.parametrize("problem", [OverflowError("too large"), DataError("too long")])
+def test_what_no_database_will_ever_take_keeps_nothing_else_waiting(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    changes.replace_document(make.document(), ADA)
+    async_to_sync(cooled)(runtime, 600)
+    runtime.journal.record(turn())
+
+    def refused(*args: object) -> None:
+        raise problem
+
+    with monkeypatch.context() as patch:
+        patch.setattr(turn_rows, "write", refused)
+        with pytest.raises(type(problem)):
+            journal_writing.write(runtime)
+    assert (runtime.journal.waiting, runtime.journal.dropped_turns) == (0, 1)
+    journal_writing.write(runtime)
+    assert CandidateRecord.objects.count() == 1
 
 
 def test_an_idle_journal_asks_the_database_nothing(

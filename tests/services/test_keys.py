@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from threading import Event
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from routeradmin.access.models import ApiKey
 from routeradmin.journal.models import AuditEntry
@@ -106,3 +109,33 @@ def test_a_wrong_field_is_named(runtime: Runtime, field: str, value: object) -> 
 def test_an_unknown_key_is_not_found(runtime: Runtime) -> None:
     with pytest.raises(changes.NotFound):
         changes.delete_key("key_0", ADA, if_match="*")
+
+
+def test_a_load_that_began_before_a_revocation_does_not_undo_it(
+    transactional_db: None, bare_runtime: Runtime, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, token = created()
+    is_reading, is_loaded = Event(), Event()
+    read = keys.key_of
+
+    def slowly(found: ApiKey) -> keys.Key:
+        is_reading.set()
+        is_loaded.wait(0.2)  # the other load goes first, where it can
+        return read(found)
+
+    def reload() -> None:
+        try:
+            ring.load()
+        finally:
+            connection.close()
+
+    ring = keys.KeyRing()
+    with monkeypatch.context() as patch, ThreadPoolExecutor(1) as pool:
+        patch.setattr(keys, "key_of", slowly)
+        earlier = pool.submit(reload)
+        assert is_reading.wait(10)
+        ApiKey.objects.filter(pk=row.pk).update(revoked_at=datetime.now(UTC))
+        ring.load()
+        is_loaded.set()
+        earlier.result()
+    assert ring.find(token, clock()) is None

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.state import CandidateKey, Dispatch, FailureClass, Grant, Outcome
 from routeradmin.services import changes, live
@@ -208,3 +209,20 @@ def test_a_heartbeat_tick_comes_with_one_frame(feed: Feed, runtime: Runtime) -> 
 
     told = asyncio.run(story())
     assert [one.get("beats") for one in told] == [None, {"acme-large/acme-key": "o"}, None]
+
+
+def test_a_matched_name_that_the_store_forgot_is_no_row_any_more(
+    feed: Feed, runtime: Runtime, recorder: Recorder
+) -> None:
+    async def story() -> None:
+        with feed.watching():
+            for at in range(1, 3):
+                runtime.store = MemoryStore()
+                await runtime.store.set_cooldown(
+                    KEY._replace(matched=f"name-{at}"), 9, "user:ada", "", runtime.clock()
+                )
+                await feed.tick(at)
+
+    asyncio.run(story())
+    told = [row["matched"] for row in recorder.deltas[-1].all_rows]
+    assert told == [None, "name-2"]

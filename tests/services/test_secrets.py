@@ -12,7 +12,7 @@ from routeradmin.adapters.references import References
 from routeradmin.adapters.sealing import CannotOpen, Sealer
 from routeradmin.catalog.models import Credential, Revision
 from routeradmin.catalog.models import Secret as SecretRow
-from routeradmin.journal.models import AuditEntry
+from routeradmin.journal.models import AuditEntry, Event
 from routeradmin.services import changes, publishing
 from routeradmin.services.changes import Actor, Invalid
 from routeradmin.services.runtime import Runtime
@@ -170,6 +170,8 @@ def test_an_outside_secret_is_read_and_its_change_is_noticed(
     assert revealed(runtime) == SECOND
     assert runtime.current.snapshot.deployments["acme-large"].credentials[0].secret_version == 2
     assert runtime.current.revision == 1
+    (event,) = Event.objects.filter(kind="secret-replaced")
+    assert (event.credential, event.set_by) == ("acme-key", "reference")
     environment.clear()
     publishing.refresh_secrets(runtime)
     assert revealed(runtime) is None

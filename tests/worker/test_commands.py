@@ -13,6 +13,8 @@ from django.db import connection
 
 from routeradmin.access.models import ApiKey
 from routeradmin.catalog.models import Provider, Revision
+from routeradmin.services import changes
+from routeradmin.services.changes import Actor
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
 
@@ -82,6 +84,95 @@ def test_a_bad_file_is_refused_with_every_problem(tmp_path: Path) -> None:
         run("import_catalog", str(tmp_path / "absent.toml"))
 
 
+def test_a_file_of_another_program_is_told_apart_and_its_gaps_are_listed() -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("import_catalog", "fixtures/foreign/litellm.yaml", "--dry-run")
+    assert ended.value.code == 2
+    told = run("import_catalog", "fixtures/foreign/litellm.yaml")
+    assert "read as a file of litellm" in told
+    assert "not mapped: /litellm_settings/" in told
+    assert "note: /model_list/" in told
+    assert "+ secret " in told
+    assert "published as revision 1" in told
+    assert "no difference" in run("import_catalog", "fixtures/foreign/litellm.yaml")
+    with pytest.raises(CommandError, match="TOML"):
+        run("import_catalog", "fixtures/foreign/litellm.yaml", "--format", "toml")
+
+
+class TestExplain:
+    @pytest.fixture(autouse=True)
+    def _example(self, runtime: Runtime) -> None:
+        run("import_catalog", "fixtures/llm-catalog-example.toml")
+
+    def test_marks_the_winner_and_names_what_is_against_the_others(self) -> None:
+        told = run("explain", "code", "--input-tokens", "512", "--max-output-tokens", "256")
+        assert "selected: coding-primary with local" in told
+        assert "> 0  coding-primary  local-small/local  healthy  nothing against it" in told
+        assert "  1  coding-secondary  remote-large/remote  healthy  fallback-disabled" in told
+
+    def test_answers_what_the_api_answers(self) -> None:
+        words = ("--input-tokens", "512", "--max-output-tokens", "256", "--json")
+        found = json.loads(run("explain", "code", *words))
+        assert found["selected_target_id"] == "coding-primary"
+        assert found["config_digest"].startswith("1365b05f")
+        bindings = [one["provenance"]["binding_revision"][:8] for one in found["targets"]]
+        assert bindings == ["1a6ea40f", "5dd662a7"]
+
+    def test_tells_every_reason_in_order(self) -> None:
+        needs = ("--requires", "tools", "--tool-choice", "required", "--reasoning-effort", "high")
+        sampling = ("--temperature", "1", "--top-p", "0.5")
+        tokens = ("--max-output-tokens", "2000", "--input-tokens", "4000", "--json")
+        found = json.loads(run("explain", "code", *needs, *sampling, *tokens))
+        assert found["targets"][0]["rejections"] == [
+            "tools",
+            "tool-choice",
+            "temperature",
+            "top-p",
+            "reasoning-effort",
+            "output-limit",
+            "context-window",
+        ]
+
+    @pytest.mark.parametrize(
+        ("words", "against"),
+        [
+            (("--max-output-tokens", "128", "--input-tokens", "3968"), []),
+            (("--max-output-tokens", "128", "--input-tokens", "3969"), ["context-window"]),
+            (("--input-tokens", "3072"), []),
+            (("--input-tokens", "3073"), ["context-window"]),
+            ((), ["input-tokens-unknown"]),
+        ],
+    )
+    def test_meets_the_window_exactly(self, words: tuple[str, ...], against: list[str]) -> None:
+        found = json.loads(run("explain", "code", *words, "--json"))
+        assert found["targets"][0]["rejections"] == against
+
+    def test_draws_over_assumed_states(self) -> None:
+        words = ("explain", "code", "--input-tokens", "9", "--draws", "50")
+        assert "100.00%  local-small/local" in run(*words)
+        told = run(*words, "--assume", "local-small/local:cooling,active=3")
+        assert "selected: none" in told
+        assert "refused  50" in told
+        found = json.loads(run(*words, "--assume", "local-small/local:disabled", "--json"))
+        assert found["refused"] == 50
+        assert found["explanation"]["targets"][0]["rejections"] == ["disabled"]
+
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            (("nobody",), "nobody"),
+            (("code", "--requires", "colour"), "--requires"),
+            (("code", "--temperature", "9"), "--temperature"),
+            (("code", "--assume", "local-small/local"), "CANDIDATE:STATE"),
+            (("code", "--assume", "local-small/local:asleep"), "CANDIDATE:STATE"),
+            (("code", "--draws", "0"), "draws"),
+        ],
+    )
+    def test_says_what_it_did_not_understand(self, words: tuple[str, ...], told: str) -> None:
+        with pytest.raises(CommandError, match=told):
+            run("explain", *words)
+
+
 @pytest.mark.parametrize("format", ["toml", "json"])
 def test_an_export_can_be_imported_again(catalog_file: Path, tmp_path: Path, format: str) -> None:
     run("import_catalog", str(catalog_file))
@@ -106,3 +197,16 @@ def test_a_database_that_lacks_migrations_is_named_as_the_reason(words: tuple[st
         cursor.execute("DELETE FROM django_migrations WHERE app = 'journal'")
     with pytest.raises(CommandError, match="migrate"):
         run(*words)
+
+
+def test_load_intents_takes_the_shipped_ones_and_switches_them_on(runtime: Runtime) -> None:
+    changes.replace_document(make.document(make.catalog()), Actor("command"), mode="replace")
+    route = runtime.current.document.routes[0].id
+    printed = run("load_intents", f"coding={route}", f"fast={route}", "--enable")
+    assert "+ intents coding" in printed
+    assert runtime.current.snapshot.has_intents
+    assert {one.id for one in runtime.current.document.intents} == {"coding", "fast"}
+    with pytest.raises(CommandError, match="must look like"):
+        run("load_intents", "coding")
+    with pytest.raises(CommandError, match="no intent was loaded"):
+        run("load_intents", "coding=nowhere", "--overwrite")

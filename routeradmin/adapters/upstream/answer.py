@@ -12,47 +12,17 @@ from routeradmin.adapters.upstream.failures import UpstreamFailure, failure_of
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
-# What aiohttp undoes by itself; the length is then that of another text.
-_UNDONE_ENCODINGS = frozenset({"gzip", "deflate", "br", "zstd"})
-_HOP_BY_HOP = frozenset(
-    {
-        b"connection",
-        b"keep-alive",
-        b"proxy-authenticate",
-        b"proxy-authorization",
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-    }
-)
-_OF_THE_ENCODING = frozenset({b"content-encoding", b"content-length"})
-
 
 class UpstreamAnswer:
     """`headers` are as received, names in any case. Redirects are answers like any other."""
 
-    __slots__ = ("_attempt", "_content", "_raw_headers", "decoded", "headers", "status")
+    __slots__ = ("_attempt", "_content", "headers", "status")
 
     def __init__(self, response: aiohttp.ClientResponse, attempt: Attempt) -> None:
         self._attempt = attempt
         self._content = response.content
-        self._raw_headers = response.raw_headers
         self.status: int = response.status
         self.headers: CIMultiDictProxy[str] = response.headers
-        encoding = self.headers.get("content-encoding", "")
-        self.decoded = encoding.strip().lower() in _UNDONE_ENCODINGS
-
-    def end_to_end_headers(self) -> list[tuple[bytes, bytes]]:
-        """Headers that may be passed on, names in lower case: without those of the connection,
-        and without length and encoding where the body was decompressed on the way."""
-        named = self.headers.get("connection", "").lower().encode("latin-1", "replace")
-        dropped = _HOP_BY_HOP.union(part.strip() for part in named.split(b","))
-        if self.decoded:
-            dropped |= _OF_THE_ENCODING
-        lowered = ((name.lower(), value) for name, value in self._raw_headers)
-        return [(name, value) for name, value in lowered if name not in dropped]
 
     async def read(self, max_bytes: int = MAX_BODY_BYTES) -> bytes:
         """The whole body, decompressed. Raises UpstreamFailure, `too-large` above the bound."""

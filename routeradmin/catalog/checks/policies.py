@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from routeradmin.catalog.checks.scope import Scope, error, undeclared
 from routeradmin.catalog.document import Rule
+from routeradmin.catalog.intent_settings import EMBEDDERS
 from routeradmin.catalog.problems import Problem
 
 HOURS = re.compile(r"([01]\d|2[0-3]):[0-5]\d-(([01]\d|2[0-3]):[0-5]\d|24:00)")
@@ -51,6 +52,9 @@ def intents(scope: Scope) -> Iterator[Problem]:
     for index, intent in enumerate(scope.document.intents):
         if intent.route_id not in scope.routes:
             yield error("intents", index, "route_id", detail=f"{intent.route_id} is not declared")
+        elif "*" in scope.routes[intent.route_id].alias:
+            detail = f"{intent.route_id} is a pattern: an intent needs a route with a whole name"
+            yield error("intents", index, "route_id", detail=detail)
 
 
 def defaults(scope: Scope) -> Iterator[Problem]:
@@ -62,6 +66,18 @@ def defaults(scope: Scope) -> Iterator[Problem]:
         if name not in known and not scope.is_served(name):
             detail = f"{name} is no alias and no provider:model of this catalog"
             yield error("defaults", "auto_priority", place, detail=detail)
+
+
+def intent_settings(scope: Scope) -> Iterator[Problem]:
+    """Names that embed and classify must lead somewhere."""
+    table, known = scope.document.defaults.intents, _names(scope)
+    named = {"classifier": table.classifier}
+    if table.embedder not in EMBEDDERS:
+        named["embedder"] = table.embedder
+    for field, name in named.items():
+        if name is not None and name not in known and not scope.is_served(name):
+            detail = f"{name} is no alias and no provider:model of this catalog"
+            yield error("defaults", "intents", field, detail=detail)
 
 
 def _names(scope: Scope) -> set[str]:

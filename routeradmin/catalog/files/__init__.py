@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from routeradmin.catalog.files.draft import Draft, Remark
-from routeradmin.catalog.files.opening import FORMATS, open_file
+from routeradmin.catalog.files.opening import FORMATS, is_foreign, open_file
 from routeradmin.catalog.files.reading import read
 from routeradmin.catalog.files.syntax import FileFormat
 from routeradmin.catalog.files.writing import write
 
-__all__ = ["FORMATS", "Draft", "FileFormat", "Remark", "open_file", "read", "write"]
+__all__ = ["FORMATS", "Draft", "FileFormat", "Remark", "is_foreign", "open_file", "read", "write"]

@@ -41,7 +41,7 @@ class Key:
         if self.kind == "none" and self.text:
             return "is a word for no key: calls are made without one"
         return {
-            "literal": "holds a key in clear text: it is stored sealed, take it out here",
+            "literal": "holds a key in clear text: stored sealed here, remove it there",
             "placeholder": "is a placeholder and no working key: set the secret",
             "template": "is an unresolved template, nothing was executed: set the secret",
         }.get(self.kind, "")

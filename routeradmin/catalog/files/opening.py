@@ -8,6 +8,7 @@ from routeradmin.catalog.document import FORMAT, LLM_FORMAT
 from routeradmin.catalog.files import foreign
 from routeradmin.catalog.files.draft import Draft
 from routeradmin.catalog.files.reading import read
+from routeradmin.catalog.files.syntax import FileFormat
 from routeradmin.catalog.problems import Invalid, Problem
 
 OWN = ("toml", "json")
@@ -29,8 +30,8 @@ def open_file(data: bytes, format: str = "auto") -> Draft:
         return foreign.read(data, format)
     if format == "auto" and is_foreign(data):
         return foreign.read(data)
-    format_of_ours = "auto" if format == "auto" else "toml" if format == "toml" else "json"
-    return Draft("catalog", read(data, format_of_ours))
+    ours: FileFormat = "auto" if format == "auto" else "toml" if format == "toml" else "json"
+    return Draft("catalog", read(data, ours))
 
 
 def is_foreign(data: bytes) -> bool:

@@ -11,11 +11,13 @@ from routeradmin.versioned import Versioned
 
 
 class Defaults(Versioned):
-    """``strategy`` empty: ``simple_shuffle``; ``policy`` NULL: the built-in one."""
+    """``strategy`` empty: ``simple_shuffle``; ``policy`` NULL: the built-in one. ``intents`` is the
+    format's table, without what it leaves out."""
 
     strategy = models.CharField(max_length=256, blank=True, default="")
     policy = models.ForeignKey(Policy, models.PROTECT, related_name="+", null=True, blank=True)
     auto_priority = models.JSONField(default=list, blank=True)
+    intents = models.JSONField(default=dict, blank=True)
 
     class Meta:
         verbose_name_plural = "defaults"

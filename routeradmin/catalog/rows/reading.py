@@ -151,7 +151,7 @@ class _Reader:
         row = models.Defaults.objects.first()
         if row is None:
             return {}
-        values = col.from_columns(row, col.DEFAULTS)
+        values = {**col.from_columns(row, col.DEFAULTS), "intents": row.intents}
         if row.policy_id:
             values["policy_id"] = self._uid(models.Policy, row.policy_id)
         return values

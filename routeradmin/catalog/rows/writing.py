@@ -7,6 +7,7 @@ from datetime import datetime
 
 from routeradmin.catalog import document as doc
 from routeradmin.catalog import models
+from routeradmin.catalog.canonical import plain
 from routeradmin.catalog.policies import Policy
 from routeradmin.catalog.rows import columns as col
 from routeradmin.catalog.rows.delta import Delta, delta
@@ -260,6 +261,7 @@ class _Writer:
         for name, value in col.to_columns(entry, col.DEFAULTS).items():
             setattr(row, name, value)
         row.policy_id = policies[entry.policy_id] if entry.policy_id else None
+        row.intents = plain(entry.intents)
         row.version += 1
         row.updated_at = self._now
         row.save()

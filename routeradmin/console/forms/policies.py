@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -31,23 +32,45 @@ def seconds(label: str, table: Any, name: str) -> Any:
     return number(f"{label}, seconds", default(table, name))
 
 
-class RouteList(forms.CharField):
-    """Route ids in order, separated by commas; empty is no list."""
+class RouteSelects(forms.Widget):
+    """One select per place of the list, the last ones empty."""
+
+    template_name = "console/parts/route_list.html"
+    use_fieldset = True
+    BLANK = 2
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context = super().get_context(name, value, attrs)
+        chosen = list(value or ())
+        offered = dict(catalog.choices("routes", "alias")())
+        context["widget"]["rows"] = [*chosen, *[""] * self.BLANK]
+        context["widget"]["routes"] = [*offered.items(), *unknown(chosen, offered)]
+        return context
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        given = data.getlist(name) if hasattr(data, "getlist") else data.get(name, [])
+        return [word for word in given if word]
+
+    def id_for_label(self, id_: str) -> str:
+        return ""
+
+
+def unknown(chosen: Iterable[str], offered: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What is listed and not offered any more stays choosable, so that saving does not lose it."""
+    return [(uid, uid) for uid in dict.fromkeys(chosen) if uid not in offered]
+
+
+class RouteList(forms.Field):
+    """Route ids in order; empty is no list."""
+
+    widget = RouteSelects
 
     def __init__(self, label: str, help_text: str = "") -> None:
-        super().__init__(
-            label=label,
-            help_text=help_text,
-            required=False,
-            widget=forms.TextInput(attrs={"list": "route-ids"}),
-        )
+        super().__init__(label=label, help_text=help_text, required=False)
 
-    def prepare_value(self, value: Any) -> Any:
-        return value if isinstance(value, str) else ", ".join(value or ())
-
-    def clean(self, value: Any) -> Any:
-        words = [word.strip() for word in super().clean(value).split(",")]
-        return [word for word in words if word] or None
+    def clean(self, value: Any) -> list[str] | None:
+        chosen = list(dict.fromkeys(value or ()))
+        return chosen or None
 
 
 class PolicyDraft(Draft):
@@ -91,7 +114,7 @@ class PolicyDraft(Draft):
     cooldown__success_threshold = count(
         "Successes until healthy", CooldownRules, "success_threshold", low=1
     )
-    fallback__general = RouteList("General", "Route ids in order, separated by commas.")
+    fallback__general = RouteList("General", "Tried in this order when a route has nothing left.")
     fallback__context_window = RouteList("Context window exceeded")
     fallback__content_policy = RouteList("Content policy")
     fallback__rate_limit = RouteList("Rate limit or quota", "General when left empty.")
@@ -118,7 +141,3 @@ class PolicyDraft(Draft):
         ),
         ("Classification", ("classify",)),
     )
-
-    @property
-    def datalists(self) -> dict[str, list[str]]:
-        return {"route-ids": [route.id for route in catalog.document().routes]}

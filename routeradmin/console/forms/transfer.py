@@ -6,23 +6,42 @@ from typing import Any
 
 from django import forms
 
+from routeradmin.services import changes
+
 MOST_BYTES = 16 * 1024 * 1024
+HELP = "A catalog as TOML or JSON, or the YAML of LiteLLM, litellm-rs, switchAILocal, CLIProxyAPI."
 MODES = (
     ("merge", "merge: add and change, remove nothing"),
     ("replace", "replace: remove what the file does not hold"),
 )
+FILE_HELP = "A catalog (TOML, JSON), or the YAML of LiteLLM, litellm-rs or switchAILocal."
+SOURCES = {
+    "catalog": "a routeradmin catalog",
+    "litellm": "a LiteLLM proxy configuration",
+    "litellm-rs": "a litellm-rs gateway configuration",
+    "switchailocal": "a switchAILocal configuration",
+}
+FORMAT_CHOICES = (
+    ("", "find out from the file"),
+    ("toml", "routeradmin catalog, TOML"),
+    ("json", "routeradmin catalog, JSON"),
+    ("litellm", "LiteLLM, YAML"),
+    ("litellm-rs", "litellm-rs, YAML"),
+    ("switchailocal", "switchAILocal, YAML"),
+)
 
 
 class ImportForm(forms.Form):
-    """A file or its text; the text is what the second step sends again."""
+    """A file or its text, which the second step sends again; ``sealed`` where it holds keys."""
 
-    file = forms.FileField(label="Catalog file", required=False, help_text="TOML or JSON.")
+    file = forms.FileField(label="Catalog file", required=False, help_text=FILE_HELP)
     text = forms.CharField(
         label="Or its text",
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false"}),
     )
+    format = forms.ChoiceField(label="Format", choices=FORMAT_CHOICES, required=False)
     mode = forms.ChoiceField(label="Mode", choices=MODES, initial="merge")
     reason = forms.CharField(
         label="Reason for this change",
@@ -31,6 +50,7 @@ class ImportForm(forms.Form):
         help_text="Kept with the revision and in the audit log.",
     )
     revision = forms.CharField(required=False, widget=forms.HiddenInput)
+    sealed = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -38,6 +58,11 @@ class ImportForm(forms.Form):
         if file is not None and file.size > MOST_BYTES:
             raise forms.ValidationError("The file is larger than 16 MiB.")
         data = file.read() if file is not None else cleaned.get("text", "").encode()
+        if not data.strip() and cleaned.get("sealed"):
+            try:
+                data = changes.opened_file(cleaned["sealed"])
+            except changes.Invalid as gone:
+                raise forms.ValidationError(gone.problems[0].detail) from gone
         if not data.strip():
             raise forms.ValidationError("Choose a file or paste its text.")
         cleaned["bytes"] = data

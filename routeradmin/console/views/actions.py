@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
@@ -163,34 +163,6 @@ def act(request: HttpRequest) -> HttpResponse:
     except (Refused, changes.Refused, changes.Invalid) as refusal:
         return _told(request, asked, None, str(refusal))
     return _told(request, asked, done)
-
-
-STATES = {"enable": "enabled", "drain": "draining", "disable": "disabled"}
-MOST_AT_ONCE = 50  # a page of the list
-
-
-@operator
-@require_POST
-def bulk(request: HttpRequest) -> HttpResponse:
-    """One action on every deployment that is ticked; each says how it came out."""
-    wanted, action = request.POST.getlist("uid")[:MOST_AT_ONCE], request.POST.get("action", "")
-    if action not in STATES:
-        raise Http404("There is no such action.")
-    results = [_one_of_many(request, uid, action) for uid in wanted]
-    done = sum(problem == "" for _, problem in results)
-    context = {"results": results, "done": done, "action": action, "past": STATES[action]}
-    status = 200 if done == len(results) else 422
-    return render(request, "console/actions/bulk.html", context, status=status)
-
-
-def _one_of_many(request: HttpRequest, uid: str, action: str) -> tuple[str, str]:
-    """The deployment and what went wrong with it; empty when nothing did."""
-    reason = request.POST.get("reason", "")[:500]
-    try:
-        getattr(changes, action)(uid, writes.actor(request), reason=reason)
-    except (changes.Refused, changes.Invalid) as refusal:
-        return uid, str(refusal)
-    return uid, ""
 
 
 def _told(request: HttpRequest, asked: Asked, done: Done | None, problem: str = "") -> HttpResponse:

@@ -93,13 +93,17 @@ def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
     form = form_class(request.POST)
     if not form.is_valid():
         return _form_page(request, noun, form, status=REFUSED)
-    given = _given(form)
-    if _asks_preview(request, noun):
-        return _previewed(request, noun, form, nested(given))
+    given, trying = nested(_given(form)), _only_tries(request)
     try:
         saved = changes.create(
-            noun.slug, nested(given), writes.actor(request), form.cleaned_data["reason"]
+            noun.slug,
+            given,
+            writes.actor(request),
+            form.cleaned_data["reason"],
+            dry_run=trying,
         )
+        if trying:
+            return _previewed(request, noun, form, saved, given)
     except changes.Invalid as problems:
         writes.show_problems(form, problems)
     except changes.AlreadyExists as refusal:
@@ -136,8 +140,6 @@ def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     form = noun.form(request.POST, exists=True)
     if not form.is_valid():
         return _form_page(request, noun, form, uid, status=REFUSED)
-    if _asks_preview(request, noun):
-        return _previewed(request, noun, form, nested({**_given(form), noun.key: uid}), uid)
     return _save(request, noun, uid, form)
 
 
@@ -146,33 +148,42 @@ def _given(form: Draft) -> dict[str, Any]:
     return {name: value for name, value in form.typed().items() if value not in (None, "", [])}
 
 
-def _asks_preview(request: HttpRequest, noun: Noun) -> bool:
-    return noun.preview is not None and request.POST.get("do") == "preview"
+def _only_tries(request: HttpRequest) -> bool:
+    return request.POST.get("do") == "preview"
 
 
 def _previewed(
-    request: HttpRequest, noun: Noun, form: Draft, values: dict[str, Any], uid: str = ""
+    request: HttpRequest,
+    noun: Noun,
+    form: Draft,
+    draft: changes.Saved,
+    values: dict[str, Any],
+    uid: str = "",
 ) -> HttpResponse:
-    """The form as typed, with what it would do; nothing is saved."""
-    assert noun.preview is not None  # noqa: S101 - asked before
-    try:
-        preview = noun.preview(values)
-    except changes.Invalid as problems:
-        writes.show_problems(form, problems)
-        return _form_page(request, noun, form, uid, status=REFUSED)
-    return _form_page(request, noun, form, uid, extra={"preview": preview})
+    """The form as typed, with what it would change and do; nothing is saved."""
+    extra = {
+        "draft": draft,
+        "diff": draft.diff.as_text(),
+        "preview": noun.preview(values) if noun.preview else None,
+    }
+    return _form_page(request, noun, form, uid, extra=extra)
 
 
 def _save(request: HttpRequest, noun: Noun, uid: str, form: Draft) -> HttpResponse:
+    trying = _only_tries(request)
     try:
-        changes.update(
+        saved = changes.update(
             noun.slug,
             uid,
             form.patch(),
             writes.actor(request),
-            if_match=writes.version(form.cleaned_data["version"]),
+            if_match="*" if trying else writes.version(form.cleaned_data["version"]),
             reason=form.cleaned_data["reason"],
+            dry_run=trying,
         )
+        if trying:
+            values = nested({**_given(form), noun.key: uid})
+            return _previewed(request, noun, form, saved, values, uid)
     except changes.Invalid as problems:
         writes.show_problems(form, problems)
     except changes.NotFound:

@@ -19,6 +19,11 @@ from routeradmin.console.nouns import (
     tags_of,
 )
 from routeradmin.console.standing import rows_of
+from routeradmin.engine.describe import utc_text
+from routeradmin.journal.models import Event
+from routeradmin.services import live, runtime
+
+CHANGES_SHOWN = 8
 
 
 def _state(entry: Entry, index: Index) -> Cell:
@@ -71,7 +76,22 @@ def _credentials(entry: Entry, index: Index) -> str:
 
 
 def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
-    return {"rows": rows_of(entry.id), "probe_cost": _probe_cost(entry, index)}
+    current = runtime.get()
+    routes = index.routes_of_deployment.get(entry.id, ())
+    # The place in the stream first: what changes after it comes by the socket.
+    place = {
+        "epoch": current.store.epoch,
+        "seq": live.seq_of(current),
+        "now": utc_text(current.clock()),
+    }
+    return {
+        "place": place,
+        "rows": rows_of(entry.id),
+        "beats": current.heartbeats,
+        "changes": Event.objects.filter(deployment=entry.id)[:CHANGES_SHOWN],
+        "explained": index.routes[routes[0]].alias if routes else "",
+        "probe_cost": _probe_cost(entry, index),
+    }
 
 
 def _probe_cost(entry: Entry, index: Index) -> str:

@@ -53,7 +53,7 @@ def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
         if draws or down:
             message = Simulate(**body, overlay=down, draws=max(draws, 1))
             return await explaining.simulate(current, message, person)
-        return {"explanation": explaining.explain(current, Select(**body), person)}
+        return {"explanation": await explaining.explain(current, Select(**body), person)}
 
     simulated = async_to_sync(on_the_loop)()
     return {

@@ -69,6 +69,7 @@ def _board(wanted: board.Filter) -> dict[str, Any]:
         "wanted": wanted,
         "groups": board.groups(snapshot, rows, wanted),
         "beats": current.heartbeats,
+        "is_demo": current.is_demo,
         "sums": board.summary(rows),
         "failing_jobs": [job for job in current.jobs.values() if job.failures_in_a_row],
         "processes_ready": sum(p["lag_ms"] == 0 for p in state["processes"]),

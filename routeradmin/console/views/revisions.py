@@ -23,6 +23,10 @@ REVISIONS = logs.Log(
 
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
+    pair = [request.GET.get(name, "") for name in ("compare", "with")]
+    if all(one.isascii() and one.isdigit() and len(one) < 10 for one in pair):
+        newer, older = sorted(map(int, pair), reverse=True)
+        return see_other(request, f"/revisions/{newer}?against={older}")
     page = logs.page(REVISIONS, Revision.objects.defer("document"), request.GET)
     context = {"page": page, "in_force": runtime.get().current.revision}
     return render(request, "console/revisions/list.html", context)

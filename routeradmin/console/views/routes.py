@@ -62,8 +62,27 @@ def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
         "tiers": tiers,
         "strategy": strategy_of(entry, index),
         "strategy_meaning": MEANINGS.get(strategy_of(entry, index), "a registered callable"),
-        "fallback_routes": list((policy.fallback.general or ()) if policy else ()),
+        "policy_id": policy.id if policy else "",
+        "fallbacks": _fallbacks(policy, index) if policy else [],
+        "aliases": [alias.name for alias in index.document.aliases if alias.target == entry.alias],
     }
+
+
+FALLBACKS = (
+    ("general", "after any failure"),
+    ("context_window", "when the context is too long"),
+    ("content_policy", "when a content policy refused"),
+    ("rate_limit", "when rate-limited or out of quota"),
+)
+
+
+def _fallbacks(policy: Entry, index: Index) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What each list of the policy is for, with its routes' ids and aliases in order."""
+    return [
+        (meaning, [(uid, index.routes[uid].alias) for uid in listed if uid in index.routes])
+        for name, meaning in FALLBACKS
+        if (listed := getattr(policy.fallback, name))
+    ]
 
 
 NOUN = Noun(

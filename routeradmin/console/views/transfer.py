@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from routeradmin.catalog import files
 from routeradmin.console import catalog, writes
 from routeradmin.console.access import may_configure, refused
-from routeradmin.console.forms.transfer import ImportForm
+from routeradmin.console.forms.transfer import SOURCES, ImportForm
 from routeradmin.console.htmx import see_other
 from routeradmin.services import changes, runtime
 
@@ -35,10 +35,10 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
     given, applying = form.cleaned_data, request.POST.get("do") == "apply"
     revision = given["revision"]
     try:
-        document = files.read(given["bytes"])
-        done = changes.replace_document(
-            document,
+        file = changes.import_file(
+            given["bytes"],
             writes.actor(request),
+            format=given["format"] or "auto",
             mode=given["mode"],
             dry_run=not applying,
             if_match=int(revision) if applying and revision.isdigit() else "*",
@@ -48,16 +48,33 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
         return _page(request, _again(given), 422, problems=invalid.problems)
     except changes.Stale:
         return _page(request, _again(given), 409, conflict=True)
+    done = file.imported
     if applying:
         return see_other(request, f"/revisions/{done.revision}" if done.changed else "/transfer")
-    return _page(request, _again(given), preview=done, diff=done.diff.as_text())
+    source = SOURCES.get(file.source, file.source)
+    return _page(request, _again(given), file=file, source=source, preview=done, diff=_text(done))
+
+
+def _text(done: changes.Imported) -> str:
+    """The difference to read, with the secrets that come along."""
+    signs = {"added": "+", "replaced": "~"}
+    secrets = [f"{signs[what]} secret {name}" for name, what in done.secrets.items()]
+    return "\n".join(filter(None, [done.diff.as_text(), *secrets]))
 
 
 def _again(given: dict[str, Any]) -> ImportForm:
-    """The same form with the file's text in it, so that the next step needs no file."""
+    """The same form with the file in it, so that the next step needs none: as text, but for
+    another program's, which may hold keys and goes to the page sealed."""
+    data = given["bytes"]
+    held = (
+        {"sealed": changes.sealed_file(data)}
+        if files.is_foreign(data)
+        else {"text": data.decode("utf-8", "replace")}
+    )
     return ImportForm(
         initial={
-            "text": given["bytes"].decode("utf-8", "replace"),
+            **held,
+            "format": given["format"],
             "mode": given["mode"],
             "reason": given["reason"],
             "revision": str(runtime.get().current.revision),

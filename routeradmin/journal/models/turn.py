@@ -9,7 +9,10 @@ from routeradmin.constraints import between, filled
 
 
 class Turn(models.Model):
-    """One request carried through attempts until it halts. ``key`` is the API key's id."""
+    """One request carried through attempts until it halts. ``key`` is the API key's id.
+
+    ``routing`` is what had a say beside the route: intent, rule, preferences, session.
+    """
 
     uid = models.CharField(max_length=64, unique=True)
     request_id = models.CharField(max_length=128, blank=True, default="", db_index=True)
@@ -22,6 +25,7 @@ class Turn(models.Model):
     duration_ms = models.FloatField(null=True, blank=True)
     overhead_ms = models.FloatField(null=True, blank=True)
     warnings = models.JSONField(default=list, blank=True)
+    routing = models.JSONField(null=True, blank=True)
 
     class Meta:
         ordering = ("-id",)

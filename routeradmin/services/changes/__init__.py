@@ -6,7 +6,7 @@ Each call answers after its change is in force in this process; a refused one ha
 from __future__ import annotations
 
 from routeradmin.catalog.problems import Invalid, Problem
-from routeradmin.services.changes.commit import Actor, Commit
+from routeradmin.services.changes.commit import Actor, Commit, standing_warnings
 from routeradmin.services.changes.documents import (
     Imported,
     replace_document,
@@ -21,7 +21,12 @@ from routeradmin.services.changes.errors import (
     Refused,
     Stale,
 )
-from routeradmin.services.changes.importing import FileImport, import_file
+from routeradmin.services.changes.importing import (
+    FileImport,
+    import_file,
+    opened_file,
+    sealed_file,
+)
 from routeradmin.services.changes.keys import (
     create_key,
     delete_key,
@@ -65,13 +70,16 @@ __all__ = [
     "enable",
     "import_file",
     "key_values",
+    "opened_file",
     "replace_document",
     "replace_secret",
     "revision_document",
     "revoke_key",
     "rollback",
     "rotate_sealing",
+    "sealed_file",
     "set_admin_state",
+    "standing_warnings",
     "update",
     "update_defaults",
     "update_key",

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import transaction
 
-from routeradmin.adapters.addresses import check_proxy, check_url
+from routeradmin.adapters.addresses import check_url
 from routeradmin.catalog import canonical, rows, validate
 from routeradmin.catalog.document import Document
 from routeradmin.catalog.models import Revision
@@ -119,6 +119,15 @@ def tried(edit: Edit) -> Commit:
     return Commit(number, changed, draft.after, warnings)
 
 
+def standing_warnings() -> tuple[Problem, ...]:
+    """What is worth a look in the catalog in force, each told by kind and id. Raises Invalid where
+    that catalog would be refused today."""
+    runtime = runtimes.get()
+    document, snapshot = runtime.current.document, runtime.current.snapshot
+    found = [*checked(runtime, document, document), *idle_now(runtime, document, snapshot)]
+    return tuple(validate.as_in_file(found, document, Document()))
+
+
 def _drafted(runtime: Runtime, edit: Edit) -> tuple[Draft, tuple[Problem, ...]]:
     before = _current_document(runtime)
     draft = Draft(runtime, publishing.moment(runtime), before, before)
@@ -145,26 +154,15 @@ def checked(runtime: Runtime, before: Document, after: Document) -> tuple[Proble
     An address that is saved already is not judged again, so that a stricter setting does not
     stand in the way of unrelated edits; the connection is refused anyway.
     """
-    known = {endpoint.base_url for endpoint in before.endpoints}
-    known_proxies = {endpoint.proxy for endpoint in before.endpoints}
+    known = {url for endpoint in before.endpoints for url in (endpoint.base_url, endpoint.proxy)}
     policy = runtimes.upstream_policy()
 
     def judge(url: str) -> None:
         if url not in known:
             check_url(url, policy)
 
-    def judge_proxy(url: str) -> None:
-        if url not in known_proxies:
-            check_proxy(url, policy)
-
-    return tuple(
-        validate.check(
-            after,
-            check_url=judge,
-            check_proxy=judge_proxy,
-            is_set=secrets.settled(runtime.references),
-        )
-    )
+    is_set = secrets.settled(runtime.references)
+    return tuple(validate.check(after, check_url=judge, is_set=is_set))
 
 
 def _record(draft: Draft, number: int, by: Actor, reason: str, delta: Delta) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
+from routeradmin.adapters.sealing import CannotOpen
 from routeradmin.catalog import validate
 from routeradmin.catalog.document import Document
-from routeradmin.catalog.files import Remark, open_file
-from routeradmin.catalog.problems import Invalid
+from routeradmin.catalog.files import Draft, Remark, open_file
+from routeradmin.catalog.models import Secret as SecretRow
+from routeradmin.catalog.problems import Invalid, Problem, Severity, pointer
+from routeradmin.services import runtime as runtimes
 from routeradmin.services.changes.commit import Actor
 from routeradmin.services.changes.documents import Imported, Mode, replace_document
 
@@ -19,12 +24,14 @@ class FileImport:
     """What became of a file. ``source`` is ``catalog`` or the program whose file it is.
 
     ``unmapped`` and ``notes`` have their places in the file; a catalog of ours has none.
+    ``holds_secrets``: keys stand in it in clear text, so that it must not be shown.
     """
 
     source: str
     unmapped: tuple[Remark, ...]
     notes: tuple[Remark, ...]
     imported: Imported
+    holds_secrets: bool = False
 
 
 def import_file(
@@ -59,6 +66,33 @@ def import_file(
         named = validate.as_in_file(invalid.problems, draft.document, Document())
         raise Invalid(named, invalid.code) from invalid
     if draft.source != OURS:
-        named = validate.as_in_file(done.warnings, draft.document, Document())
-        done = Imported(done.diff, done.revision, done.changed, tuple(named), done.secrets)
-    return FileImport(draft.source, draft.unmapped, draft.notes, done)
+        found = [*done.warnings, *_secrets_taken_over(draft)]
+        named = validate.as_in_file(found, draft.document, Document())
+        done = replace(done, warnings=tuple(named))
+    return FileImport(draft.source, draft.unmapped, draft.notes, done, bool(draft.secrets))
+
+
+def _secrets_taken_over(draft: Draft) -> Iterator[Problem]:
+    """Credentials that the file gives no key, under whose name one is stored from before: it would
+    go to an endpoint that it may not have been meant for."""
+    stored = set(SecretRow.objects.exclude(ciphertext="").values_list("reference", flat=True))
+    for index, account in enumerate(draft.document.accounts):
+        reference = account.secret_reference_id
+        if reference in stored and reference not in draft.secrets:
+            detail = (
+                f"the secret that is stored as {reference} is used: replace it if it is not its"
+            )
+            yield Problem(pointer("accounts", index), detail, Severity.WARNING)
+
+
+def sealed_file(data: bytes) -> str:
+    """The file for a page to hand back in a later step: it may hold keys, so nobody can read it."""
+    return runtimes.get().sealer.seal(base64.b64encode(data).decode())
+
+
+def opened_file(sealed: str) -> bytes:
+    """Raises Invalid for text that is not ``sealed_file``'s."""
+    try:
+        return base64.b64decode(runtimes.get().sealer.open(sealed).reveal(), validate=True)
+    except (CannotOpen, ValueError):
+        raise Invalid([Problem("", "the file is not at hand any more: choose it again")]) from None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from routeradmin.catalog import rows
+from routeradmin.catalog.diff import Diff, diff
 from routeradmin.catalog.document import Document, key_of
 from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.services.changes import references, reports, stored_secrets
-from routeradmin.services.changes.commit import Actor, Commit, Draft, commit
+from routeradmin.services.changes.commit import Actor, Commit, Draft, Edit, commit, tried
 from routeradmin.services.changes.errors import AlreadyExists, InUse, NotFound, Stale
 from routeradmin.services.changes.nouns import (
     NOUNS,
@@ -27,6 +28,7 @@ from routeradmin.services.changes.nouns import (
     values_of,
 )
 
+NO_DIFFERENCE = Diff()
 ANY = "*"  # an If-Match that fits every version
 
 
@@ -34,7 +36,8 @@ ANY = "*"  # an If-Match that fits every version
 class Saved:
     """An object after a write: ``values`` as the API writes it, its version, what was warned of.
 
-    ``changed`` False: it was like that already, nothing was written.
+    ``changed`` False: it was like that already, nothing was written. ``diff``: what a write that
+    was only tried would change.
     """
 
     noun: str
@@ -44,12 +47,16 @@ class Saved:
     revision: int
     changed: bool
     warnings: tuple[Problem, ...]
+    diff: Diff = NO_DIFFERENCE
 
 
-def create(noun: str, body: dict[str, Any], by: Actor, reason: str = "") -> Saved:
+def create(
+    noun: str, body: dict[str, Any], by: Actor, reason: str = "", *, dry_run: bool = False
+) -> Saved:
     """A new object from its fields; a route with ``targets``, a credential with ``secret``.
 
-    Raises Invalid (pointers below the object), AlreadyExists.
+    ``dry_run`` only tries: the same checks, nothing kept. Raises Invalid (pointers below the
+    object), AlreadyExists.
     """
     body = dict(body)
     targets = body.pop("targets", []) if noun == "routes" else []
@@ -69,6 +76,8 @@ def create(noun: str, body: dict[str, Any], by: Actor, reason: str = "") -> Save
         if secret is not None:
             stored_secrets.keep_new(draft, id, secret)
 
+    if dry_run:
+        return _tried(noun, id, edit)
     return saved(noun, id, _committed(noun, id, edit, by, reason))
 
 
@@ -80,10 +89,12 @@ def update(
     *,
     if_match: int | str,
     reason: str = "",
+    dry_run: bool = False,
 ) -> Saved:
     """The named fields take their new values; null takes one back to its default; tables merge.
 
-    ``if_match`` is the version the edit is based on, or ``"*"``. Raises NotFound, Stale, Invalid.
+    ``if_match`` is the version the edit is based on, or ``"*"``; ``dry_run`` only tries.
+    Raises NotFound, Stale, Invalid.
     """
     patch = dict(patch)
     targets = patch.pop("targets", None) if noun == "routes" else None
@@ -98,6 +109,8 @@ def update(
         draft.after = after if targets is None else _with_targets(after, id, targets)
         draft.reports.append(reports.of_object("update", noun, id, before, draft.after))
 
+    if dry_run:
+        return _tried(noun, id, edit)
     return saved(noun, id, _committed(noun, id, edit, by, reason))
 
 
@@ -172,20 +185,35 @@ def _with_targets(document: Document, route_id: str, values: Any) -> Document:
     return replaced(removed(document, "targets", gone), "targets", targets)
 
 
-def _committed(noun: str, id: str, edit: Callable[[Draft], None], by: Actor, reason: str) -> Commit:
-    """Commit; what is wrong is told with pointers below the object."""
-    latest: list[Document] = []
+def _committed(noun: str, id: str, edit: Edit, by: Actor, reason: str) -> Commit:
+    def committing(noting: Edit) -> Commit:
+        return commit(noting, by, reason, about=(NOUNS[noun], id))
+
+    return _done(noun, id, edit, committing)[0]
+
+
+def _tried(noun: str, id: str, edit: Edit) -> Saved:
+    done, before = _done(noun, id, edit, tried)
+    return replace(saved(noun, id, done), diff=diff(before, done.document))
+
+
+def _done(
+    noun: str, id: str, edit: Edit, write: Callable[[Edit], Commit]
+) -> tuple[Commit, Document]:
+    """The write, and the document before it; problems have their places below the object."""
+    latest: list[Draft] = []
 
     def noting(draft: Draft) -> None:
         edit(draft)
-        latest.append(draft.after)
+        latest.append(draft)
 
     try:
-        return commit(noting, by, reason, about=(NOUNS[noun], id))
+        done = write(noting)
+        return done, latest[-1].before
     except Invalid as invalid:
         if not latest:
             raise
-        raise relocated(invalid, latest[-1], noun, id) from invalid
+        raise relocated(invalid, latest[-1].after, noun, id) from invalid
 
 
 def saved(noun: str, id: str, done: Commit) -> Saved:

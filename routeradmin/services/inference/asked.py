@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from routeradmin.engine.preferences import Preferences
 from routeradmin.engine.request import SelectRequest
-from routeradmin.services.inference import bodies, facts
+from routeradmin.services.inference import bodies, facts, preferences
 from routeradmin.services.inference.facts import Facts, Invalid
 from routeradmin.services.inference.whole import COUNT_TOKENS
 
@@ -64,6 +65,7 @@ class Asked:
     facts: Facts
     wishes: Wishes
     headers: Sequence[tuple[bytes, bytes]] = ()
+    preferences: Preferences | None = None
 
     @property
     def counts_only(self) -> bool:
@@ -76,7 +78,14 @@ def read(
     """Raises BadBody, Invalid."""
     wishes = wishes_of(headers, api)
     document = bodies.parse(raw)
-    return Asked(api, operation, raw, document, facts.read(api, document), wishes, headers)
+    liked = preferences.read(document)
+    if liked is not None:  # it is ours to act on, and providers refuse members they do not know
+        raw = bodies.without_member(raw, preferences.MEMBER)
+        document = {name: v for name, v in document.items() if name != preferences.MEMBER}
+    found = facts.read(api, document)
+    if operation == COUNT_TOKENS:  # never a stream, whatever a client left in the body
+        found = replace(found, stream=False)
+    return Asked(api, operation, raw, document, found, wishes, headers, liked)
 
 
 def wishes_of(pairs: Iterable[tuple[bytes, bytes]], api: str) -> Wishes:
@@ -124,6 +133,7 @@ def request_of(
         needs_secret=True,
         key_id=key_id,
         headers=_texts(asked.headers) if with_headers else (),
+        preferences=asked.preferences,
     )
 
 

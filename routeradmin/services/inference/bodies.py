@@ -126,6 +126,23 @@ def asking_for_usage(raw: bytes, document: dict[str, Any]) -> bytes:
     return raw[:end] + b',"stream_options":' + text + raw[end:]
 
 
+def without_member(raw: bytes, name: str) -> bytes:
+    """An object's text without this top-level member; all other bytes stay as they are."""
+    for span in reversed(spans_of(raw, name)):
+        start = raw.rindex(b'"', 0, raw.rindex(b'"', 0, raw.rindex(b":", 0, span.start)))
+        end = span.end
+        while raw[end] in _SPACE:
+            end += 1
+        before = raw[:start].rstrip(_SPACE)
+        if raw[end : end + 1] == b",":
+            raw = raw[:start] + raw[end + 1 :].lstrip(_SPACE)
+        elif before.endswith(b","):
+            raw = before[:-1] + raw[end:]
+        else:
+            raw = raw[:start] + raw[end:]
+    return raw
+
+
 def with_member(raw: bytes, name: str, value: Any) -> bytes:
     """An object's text with one more member at its end; the text must hold an object."""
     end = raw.rindex(b"}")

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 PER_MESSAGE = 16
+MOST = 2**53  # of any count: what every JSON reader and every database holds exactly
 VISION, AUDIO = "vision", "audio"
 
 

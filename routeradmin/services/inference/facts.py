@@ -9,12 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from routeradmin.services.inference import counting
-from routeradmin.services.inference.counting import Text
+from routeradmin.services.inference.counting import MOST, Text
 
 CHAT, COMPLETIONS, EMBEDDINGS = "chat-completions", "completions", "embeddings"
 RESPONSES, MESSAGES = "responses", "messages"
 APIS = (CHAT, COMPLETIONS, EMBEDDINGS, RESPONSES, MESSAGES)
+
 
 Json = dict[str, Any]
 
@@ -50,7 +53,10 @@ def read(api: str, body: Json) -> Facts:
     model = body.get("model")
     if not isinstance(model, str) or not model.strip():
         raise Invalid("model", "the name of a model, as GET /v1/models lists them")
-    return _READERS[api](model, body)
+    try:
+        return _READERS[api](model, body)
+    except orjson.JSONEncodeError:  # deeper than JSON can be written: it can be read deeper
+        raise Invalid("body", "nested less than 250 levels deep") from None
 
 
 def _chat(model: str, body: Json) -> Facts:
@@ -206,8 +212,8 @@ def _count(body: Json, *names: str) -> int | None:
         value = body.get(name)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise Invalid(name, "a whole number of at least 1")
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+            raise Invalid(name, f"a whole number from 1 to {MOST}")
         return value
     return None
 

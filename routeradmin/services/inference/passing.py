@@ -17,8 +17,8 @@ class Passing(Protocol):
         """What the client gets for this frame, maybe nothing. Raises BadAnswer."""
         ...
 
-    def tail(self) -> bytes:
-        """What is still to be said when the upstream has ended well. Raises BadAnswer."""
+    def tail(self) -> list[Json]:
+        """Messages still to be said when the upstream has ended well. Raises BadAnswer."""
         ...
 
 
@@ -30,8 +30,8 @@ class AsIs:
     def frames(self, event: Event, document: Json | None) -> bytes:
         return event.raw
 
-    def tail(self) -> bytes:
-        return b""
+    def tail(self) -> list[Json]:
+        return []
 
 
 class ToChat:
@@ -47,8 +47,8 @@ class ToChat:
             return b""
         return b"".join(map(chat_frame, self._chunks.feed(document)))
 
-    def tail(self) -> bytes:
-        return b""
+    def tail(self) -> list[Json]:
+        return []
 
 
 class ToMessages:
@@ -64,8 +64,8 @@ class ToMessages:
             return b""
         return b"".join(map(messages_frame, self._events.feed(document)))
 
-    def tail(self) -> bytes:
-        return b"".join(map(messages_frame, self._events.finish()))
+    def tail(self) -> list[Json]:
+        return self._events.finish()
 
 
 def passing_for(asked: Asked, protocol: str, now: float) -> Passing:

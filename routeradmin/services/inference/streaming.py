@@ -10,7 +10,7 @@ import asyncio
 from time import perf_counter
 
 from routeradmin.adapters.sse import EventStream, EventTooLarge
-from routeradmin.adapters.translate import BadAnswer
+from routeradmin.adapters.translate import BadAnswer, messages_frame
 from routeradmin.adapters.upstream import UpstreamAnswer, UpstreamFailure
 from routeradmin.engine.outcome import AttemptFacts, Ending
 from routeradmin.services import answers
@@ -50,7 +50,8 @@ class Pump:
         hide_usage = own and not job.asked.facts.usage_wanted
         self._judge: Judge = judge_for(job.protocol, job.asked.facts.choices, hide_usage=hide_usage)
         self._passing: Passing = passing_for(job.asked, job.protocol, job.now)
-        self._holds_last = own and job.asked.wishes.trace
+        self._own = own
+        self._holds_last = job.asked.wishes.trace  # whoever ends the stream puts the trace in it
         self._events = EventStream(comments=True)
         self._out: list[bytes] = []
         self._seen = 0  # visible frames in ``_out``
@@ -59,7 +60,7 @@ class Pump:
     async def run(self) -> Attempted:
         try:
             await self._pump()
-            self._out.append(self._passing.tail())
+            self._finish()
             await self._flush()
         except ErrorFrame as problem:
             return await self._failed_inside(problem)
@@ -110,13 +111,20 @@ class Pump:
             kind, document = self._judge.see(event)
             if kind is Kind.HIDDEN:
                 continue
-            if kind is Kind.LAST and self._holds_last:
+            if kind is Kind.LAST and self._own and self._holds_last:
                 self._last = document
                 continue
             frames = self._passing.frames(event, document)
             if frames:
                 self._out.append(frames)
                 self._seen += kind is not Kind.QUIET
+
+    def _finish(self) -> None:
+        """What the passing itself has to say at the end. Raises BadAnswer."""
+        tail = self._passing.tail()
+        if tail and self._holds_last:
+            self._last = tail.pop()
+        self._out.extend(map(messages_frame, tail))
 
     async def _flush(self) -> None:
         """Pass on what waits; quiet frames alone wait for the first visible one."""

@@ -11,18 +11,20 @@ from time import perf_counter
 from typing import Any
 
 from routeradmin.engine.outcome import AttemptFacts, Ending, classify
-from routeradmin.engine.resolve import Resolved
-from routeradmin.engine.state import Grant, Lease, Outcome
+from routeradmin.engine.state import FailureClass, Lease, Outcome
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason
-from routeradmin.services import admission, turns
-from routeradmin.services.asking import resolve_allowed
-from routeradmin.services.inference import attempt, streaming
+from routeradmin.services import admission, circumstances, granting, turns
+from routeradmin.services.asking import Asking, asking_of, needs_words, resolve_allowed
+from routeradmin.services.calling import NoSecret
+from routeradmin.services.inference import attempt, sessions, streaming
 from routeradmin.services.inference.asked import Asked, request_of
 from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
 from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable, ways_of
+from routeradmin.services.inference.counting import VISION
 from routeradmin.services.inference.interrupt import Interrupt
 from routeradmin.services.inference.renewal import Renewal
+from routeradmin.services.intent.words import of_body
 from routeradmin.services.keys import Key
 from routeradmin.services.runtime import Runtime
 
@@ -44,6 +46,22 @@ class Result:
     api: str
 
 
+async def asking_for(runtime: Runtime, asked: Asked, key: Key) -> Asking:
+    """The request and its route. Raises ModelNotFound, RouteNotAllowed."""
+    now, snapshot = runtime.clock(), runtime.current.snapshot
+    runtime.store.expire(now)
+    request = request_of(
+        asked,
+        key.uid,
+        translatable=translatable(snapshot, asked),
+        with_headers=ways_of(snapshot).rules_read_headers,
+    )
+    if needs_words(snapshot, request.model):
+        words = of_body(asked.document, has_image=VISION in asked.facts.requires)
+        return await asking_of(runtime, request, key, now, words)
+    return Asking(request, resolve_allowed(runtime, request, key, now))
+
+
 class Turning:
     """One request on its way. Raises ModelNotFound and RouteNotAllowed before anything is done."""
 
@@ -51,6 +69,7 @@ class Turning:
         self,
         runtime: Runtime,
         asked: Asked,
+        asking: Asking,
         key: Key,
         sink: Sink,
         interrupt: Interrupt,
@@ -64,26 +83,22 @@ class Turning:
         self._interrupt = interrupt
         self._request_id = request_id
         now = runtime.clock()
-        runtime.store.expire(now)
-        snapshot = runtime.current.snapshot
-        request = request_of(
-            asked,
-            key.uid,
-            translatable=translatable(snapshot, asked),
-            with_headers=ways_of(snapshot).rules_read_headers,
-        )
-        self._resolved: Resolved = resolve_allowed(runtime, request, key, now)
+        arrived = now if asking.at is None else asking.at
+        self._asking, self._resolved = asking, asking.resolved
+        has_affinity = self._resolved.route.affinity_ttl_s > 0
+        self._session = sessions.session_of(asked) if has_affinity else None
         deadline_s = asked.wishes.deadline_s
         self.turn = Turn.start(
             turns.new_id(),
             self._resolved,
-            request,
+            asking.request,
             now,
-            deadline_at=None if deadline_s is None else now + deadline_s,
+            routing=circumstances.routing_of(runtime, asking, now),
+            deadline_at=None if deadline_s is None else arrived + deadline_s,
             streaming=asked.facts.stream,
         )
         if self.turn.state.deadline_at is not None:
-            interrupt.at(self.turn.state.deadline_at - now)
+            interrupt.at(max(0.0, self.turn.state.deadline_at - now))
         idempotency_key = asked.wishes.idempotency_key or self.turn.state.id
         self._calls = CallMaker(runtime, self._resolved.snapshot, asked, idempotency_key)
         self._attempted: Attempted | None = None
@@ -94,7 +109,7 @@ class Turning:
     async def run(self) -> Result:
         runtime, turn = self._runtime, self.turn
         preferred = runtime.affinity.preferred(
-            self._resolved.route, self._asked.wishes.session, turn.state.started_at
+            self._resolved, self._session, self._key.uid, turn.state.started_at
         )
         while True:
             now = runtime.clock()
@@ -128,28 +143,20 @@ class Turning:
 
     async def _try(self, step: Try, now: float) -> None:
         runtime, turn = self._runtime, self.turn
-        request = turn.state.request
-        grant = Grant(
-            step.candidate,
-            self._key.uid,
-            request.lease_ttl_s,
-            request.estimate,
-            step.resolved.route.id,
-            turn.policy.id,
-            turn.state.id,
-            step.cursor,
-            step.ring,
-        )
-        lease = await runtime.store.reserve(grant, now)
-        if lease is None:
+        grant = granting.grant_of(turn, step, self._key)
+        granted = await granting.take(runtime, grant, self._key, now)
+        if granted is None:
             turn.lost(step.candidate.key)
             return
+        lease, charge = granted
         step = step.on(grant.granted(lease))
+        circumstances.note_session(
+            runtime, self._asking, self._session, now, lease.key, turn.state.routing
+        )
         number = turn.begin(step, now, lease.id)
-        charge = runtime.limits.charge(self._key, request.estimate, now)
         self.step, self._attempted = step, None
         progress = Progress(perf_counter())
-        renewal = Renewal(runtime, lease, request.lease_ttl_s)
+        renewal = Renewal(runtime, lease, turn.state.request.lease_ttl_s)
         facts = AttemptFacts(Ending.CANCELLED)
         try:
             with self._interrupt:
@@ -160,16 +167,24 @@ class Turning:
         finally:
             renewal.stop()
             self._elsewhere_s += progress.upstream_s
-            used = await self._end(progress.complete(facts), progress, lease, number)
-            if charge is not None:
-                charge.settle(used)
+            used = lease.held_tokens
+            try:
+                used = await self._end(progress.complete(facts), progress, lease, number)
+            finally:
+                if charge is not None:
+                    charge.settle(used)
 
     async def _carry(self, step: Try, progress: Progress) -> Attempted:
         candidate = step.candidate
         protocol = protocol_of(candidate, self._asked)
+        try:
+            call = self._calls.make(candidate, protocol)
+        except NoSecret:  # it was taken away after the candidate was chosen
+            lost = AttemptFacts(Ending.NOT_CONNECTED, message="its secret is gone")
+            return Attempted(lost, protocol)
         job = Job(
             self._runtime.upstream,
-            self._calls.make(candidate, protocol),
+            call,
             self._asked,
             protocol,
             self._runtime.redact,
@@ -190,6 +205,9 @@ class Turning:
             now=now,
             replay_unanswered=turn.policy.turn.replay_unanswered,
         )
+        if self._asked.counts_only and outcome.failure is FailureClass.NOT_FOUND:
+            # Not every upstream counts; that says nothing of its messages.
+            outcome = replace(outcome, failure=FailureClass.CALLER)
         settled = _counted(self._asked, outcome, progress, lease)
         settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
         turn.tell(
@@ -200,9 +218,7 @@ class Turning:
             visible_events=progress.visible_events,
         )
         if outcome.failure is None:
-            runtime.affinity.served(
-                self._resolved.route, self._asked.wishes.session, lease.key, now
-            )
+            runtime.affinity.served(self._resolved, self._session, self._key.uid, lease.key, now)
         if outcome.failure is not None and not outcome.visible_output:
             return 0
         if settled.input_tokens is None and settled.output_tokens is None:

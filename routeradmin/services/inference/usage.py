@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from routeradmin.services.inference.counting import MOST
+
 
 class Usage(NamedTuple):
     input: int | None = None
@@ -43,6 +45,6 @@ def of_answer(document: Any) -> Usage:
 
 def _count(figures: Mapping[str, Any], name: str) -> int | None:
     value = figures.get(name)
-    # JSON's true is an int to Python
-    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    # JSON's true is an int to Python; what no request can have used is no report
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
     return value if is_count else None

@@ -43,24 +43,19 @@ def answering(*answers: bytes) -> Script:
     [("gzip", gzip.compress(BODY)), ("deflate", zlib.compress(BODY))],
     ids=["gzip", "deflate"],
 )
-def test_a_compressed_body_is_read_plain_and_its_length_is_not_passed_on(
-    encoding: str, packed: bytes
-) -> None:
+def test_a_compressed_body_is_read_plain(encoding: str, packed: bytes) -> None:
     async def test(client: UpstreamClient, upstream: Upstream) -> None:
-        answer, body = await fetch(client, call(upstream))
+        _, body = await fetch(client, call(upstream))
         assert body == BODY
-        assert answer.end_to_end_headers() == [(b"content-type", b"application/json")]
 
     head = (f"Content-Encoding: {encoding}", "Content-Type: application/json")
     beside(answering(plain(packed, *head)), test)
 
 
-def test_an_encoding_that_is_not_undone_keeps_its_headers() -> None:
+def test_an_encoding_that_is_not_undone_is_passed_through() -> None:
     async def test(client: UpstreamClient, upstream: Upstream) -> None:
         answer, body = await fetch(client, call(upstream))
-        assert body == b"packed"
-        assert (b"content-encoding", b"compress") in answer.end_to_end_headers()
-        assert (b"content-length", b"6") in answer.end_to_end_headers()
+        assert (answer.headers["content-encoding"], body) == ("compress", b"packed")
 
     beside(answering(plain(b"packed", "Content-Encoding: compress")), test)
 
@@ -85,14 +80,12 @@ def test_a_compressed_stream_comes_through_piece_by_piece() -> None:
     beside(script, test)
 
 
-def test_headers_of_the_connection_are_not_passed_on() -> None:
+def test_headers_are_found_by_names_in_any_case() -> None:
     async def test(client: UpstreamClient, upstream: Upstream) -> None:
         answer, _ = await fetch(client, call(upstream))
-        assert answer.headers["X-Kept"] == "1"
-        assert answer.end_to_end_headers() == [(b"content-length", b"2"), (b"x-kept", b"1")]
+        assert answer.headers["x-KEPT"] == "1"
 
-    head = ("X-Kept: 1", "Connection: X-Own", "X-Own: 1", "Keep-Alive: timeout=5", "TE: trailers")
-    beside(answering(plain(b"{}", *head)), test)
+    beside(answering(plain(b"{}", "X-Kept: 1")), test)
 
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"])

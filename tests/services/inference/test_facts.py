@@ -144,3 +144,18 @@ def test_embeddings_and_completions_take_texts_and_tokens() -> None:
     assert asked.choices == 4
     with pytest.raises(Invalid):
         facts.read("embeddings", {"model": "m"})
+
+
+@pytest.mark.parametrize("name", ["tools", "response_format"])
+def test_what_is_nested_too_deeply_to_be_counted_is_refused(name: str) -> None:
+    nested: Any = {}
+    for _ in range(300):
+        nested = {"type": "json_schema", "inner": nested}
+    with pytest.raises(Invalid, match="nested"):
+        chat("x", **{name: nested})
+
+
+def test_no_more_tokens_than_can_be_counted_are_asked_for() -> None:
+    assert chat("x", max_tokens=2**53).max_output_tokens == 2**53
+    with pytest.raises(Invalid):
+        chat("x", max_tokens=2**53 + 1)

@@ -98,4 +98,5 @@ def test_what_is_no_object_is_a_bad_frame(protocol: str, data: bytes) -> None:
 def test_usage_that_is_not_reported_is_unknown() -> None:
     assert of(None) == of({}) == of({"prompt_tokens": None, "x": 1}) == Usage(None, None)
     assert of({"prompt_tokens": True, "completion_tokens": -1}) == Usage(None, None)
+    assert of({"prompt_tokens": 2**64 - 1, "completion_tokens": 2**53}) == Usage(None, 2**53)
     assert of({"input_tokens": 5, "cache_read_input_tokens": 7}) == Usage(12, None)

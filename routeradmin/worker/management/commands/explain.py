@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from routeradmin.engine.errors import ModelNotFound
 from routeradmin.services import explaining
 from routeradmin.services.keys import Key
-from routeradmin.services.messages import Select, Simulate
+from routeradmin.services.messages import Assumed, Select, Simulate
 from routeradmin.worker.management.commands.create_key import words
 from routeradmin.worker.management.loading import loaded
 
@@ -62,12 +62,11 @@ class Command(BaseCommand):
         facts |= {"model": options["model"], "secret": options["secret"]}
         try:
             if options["draws"] is None and not options["assume"]:
-                found = explaining.explain(runtime, Select(**facts), OPERATOR)
+                found = async_to_sync(explaining.explain)(runtime, Select(**facts), OPERATOR)
             else:
+                draws = 1000 if options["draws"] is None else options["draws"]
                 overlay = dict(map(_assumed, options["assume"]))
-                message = Simulate(
-                    **facts, overlay=overlay, draws=options["draws"] or 1000, seed=options["seed"]
-                )
+                message = Simulate(**facts, overlay=overlay, draws=draws, seed=options["seed"])
                 found = async_to_sync(explaining.simulate)(runtime, message, OPERATOR)
         except ModelNotFound as unknown:
             raise CommandError(str(unknown)) from unknown
@@ -85,7 +84,7 @@ def _told(error: Any) -> str:
     return f"{_option(place) if error['loc'][0] in FACTS else place}: {error['msg']}"
 
 
-def _assumed(text: str) -> tuple[str, dict[str, Any]]:
+def _assumed(text: str) -> tuple[str, Assumed]:
     """``CANDIDATE:STATE,STATE``; the last colon counts, for ids may hold some."""
     candidate, separator, states = text.rpartition(":")
     assumed: dict[str, Any] = {}
@@ -102,7 +101,7 @@ def _assumed(text: str) -> tuple[str, dict[str, Any]]:
         raise CommandError(
             f"--assume {text} is not understood: write CANDIDATE:STATE, as in d1/key-a:cooling"
         )
-    return candidate, assumed
+    return candidate, Assumed(**assumed)
 
 
 def _text(found: dict[str, Any]) -> str:

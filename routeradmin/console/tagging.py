@@ -1,0 +1,28 @@
+"""Tags of many deployments at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from routeradmin.console import catalog
+from routeradmin.services import changes
+
+CHANGES: dict[str, Callable[[list[str], list[str]], list[str]]] = {
+    "tag": lambda present, tags: [*present, *(tag for tag in tags if tag not in present)],
+    "untag": lambda present, tags: [tag for tag in present if tag not in tags],
+}
+
+
+def words(text: str) -> list[str]:
+    """Tags as they are typed: separated by commas."""
+    return list(dict.fromkeys(word for part in text.split(",") if (word := part.strip())))
+
+
+def change(uid: str, action: str, tags: list[str], by: changes.Actor, reason: str) -> None:
+    """Give the deployment these tags, or take them away. Raises NotFound, Invalid."""
+    if not tags:
+        raise changes.Invalid([changes.Problem("/tags", "write at least one tag")])
+    entry = catalog.index().deployments.get(uid)
+    present = list(entry.tags) if entry else []
+    wanted = CHANGES[action](present, tags)
+    changes.update("deployments", uid, {"tags": wanted}, by, if_match="*", reason=reason)
