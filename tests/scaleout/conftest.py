@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -18,15 +19,21 @@ from tests.scaleout.system import System
 CATALOG = (Path(__file__).parent / "catalog.toml").read_bytes()
 
 
-@pytest.fixture(scope="session")
-def database_url() -> Iterator[str]:
-    """A database that is there for this session only."""
+@contextmanager
+def database() -> Iterator[str]:
+    """The URL of a database that is there for as long as the block."""
     name = f"routeradmin_test_{secrets.token_hex(6)}"
     with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"')  # type: ignore[arg-type]
     yield urlunsplit(urlsplit(DATABASE_URL)._replace(path=f"/{name}"))
     with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="session")
+def database_url() -> Iterator[str]:
+    with database() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -7,13 +7,12 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
 from tests.process.server import ADMIN, KEY, PASSWORD, Server, until
-from tests.scaleout.conftest import CATALOG
+from tests.scaleout.conftest import CATALOG, database
 from tests.scaleout.proxy import Proxy
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import Askers, System
@@ -61,8 +60,14 @@ class Load:
 
 
 @pytest.fixture(scope="module")
-def wire(database_url: str) -> Iterator[Proxy]:
-    parts = urlsplit(database_url)
+def frail_database() -> Iterator[str]:
+    with database() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def wire(frail_database: str) -> Iterator[Proxy]:
+    parts = urlsplit(frail_database)
     proxy = Proxy((parts.hostname or "127.0.0.1", parts.port or 5432))
     yield proxy
     proxy.close()
@@ -78,13 +83,13 @@ def own_redis() -> Iterator[RedisServer]:
 
 @pytest.fixture(scope="module")
 def frail(
-    database_url: str,
+    frail_database: str,
     wire: Proxy,
     own_redis: RedisServer,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[System]:
     """Processes whose database is behind the wire, with a Redis to kill."""
-    parts = urlsplit(database_url)
+    parts = urlsplit(frail_database)
     url = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{wire.port}"))
     environment = {
         "DATABASE_URL": url,
@@ -168,7 +173,7 @@ def test_selects_go_on_while_the_database_is_out_of_reach(
 
 
 def test_another_leads_within_ten_seconds_with_a_higher_fence(
-    frail: System, two: list[Server], own_redis: RedisServer
+    two: list[Server], own_redis: RedisServer
 ) -> None:
     redis = own_redis.client()
 
@@ -176,21 +181,20 @@ def test_another_leads_within_ten_seconds_with_a_higher_fence(
         fence, _, name = (redis.get("{routeradmin}:leader") or b"0 ").decode().partition(" ")
         return int(fence), name
 
-    until(lambda: leader()[1], 10)
+    names = {one.get("/api/v1/state")["processes"][0]["id"]: one for one in two}
+    until(lambda: leader()[1] in names, 10)
     fence, name = leader()
-    third = frail.serve()
-    names = {one.get("/api/v1/state")["processes"][0]["id"]: one for one in (*two, third)}
     names[name].stop(signal.SIGKILL)
     killed_at = time.monotonic()
     until(lambda: leader()[1] not in ("", name), 10)
     assert time.monotonic() - killed_at < 10
     assert leader()[0] > fence
+    names[name].start()
     redis.close()
 
 
-def test_a_worker_of_its_own_leads_and_stops_when_told(
-    frail: System, own_redis: RedisServer
-) -> None:
+def test_a_worker_of_its_own_starts_and_stops_when_told(frail: System, two: list[Server]) -> None:
+    del two  # they have migrated the database
     worker = frail.make()
     worker.command = ("manage.py", "routerworker")
     stdout = worker.spawn().stdout
@@ -200,8 +204,9 @@ def test_a_worker_of_its_own_leads_and_stops_when_told(
 
 
 def test_replacing_the_workers_one_after_the_other_loses_no_request(
-    frail: System, tmp_path: Path
+    frail: System, two: list[Server]
 ) -> None:
+    del two  # they have put the catalog there
     server = frail.serve("--workers", "2")
 
     async def story() -> Load:
@@ -226,7 +231,8 @@ def test_replacing_the_workers_one_after_the_other_loses_no_request(
     assert server.stop(signal.SIGTERM) == 0
 
 
-def test_planes_answer_their_own_paths_only(frail: System) -> None:
+def test_planes_answer_their_own_paths_only(frail: System, two: list[Server]) -> None:
+    del two  # they have put the catalog there
     data, control = frail.serve("--plane", "data"), frail.serve("--plane", "control")
     select = ("POST", "/api/v1/select", {"model": "turns"})
     assert data.call(*select).status == 200
@@ -235,3 +241,4 @@ def test_planes_answer_their_own_paths_only(frail: System) -> None:
     assert control.call("GET", "/api/v1/state").status == 200
     assert data.call("GET", "/api/v1/state").status == 404
     assert {one.get("/readyz")["status"] for one in (data, control)} == {"ready"}
+    assert {one.stop(signal.SIGTERM) for one in (data, control)} == {0}
