@@ -57,6 +57,7 @@ format: $(DEV_STAMP) ## put the code in shape
 
 lock: ## renew requirements/*.txt from pyproject.toml (needs uv)
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml -o requirements/run.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml --group otel -c requirements/run.txt -o requirements/otel.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes pyproject.toml --extra semantic -c requirements/run.txt -c requirements/dev.txt -o requirements/semantic.txt
 

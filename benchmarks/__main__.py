@@ -12,6 +12,7 @@ NAMES = (
     "select_redis",
     "catalog",
     "intents",
+    "console",
 )
 
 

@@ -103,6 +103,17 @@ def url(name: str, schemes: tuple[str, ...]) -> str:
     return value
 
 
+def listening(name: str) -> tuple[str, int] | None:
+    """``host:port`` to listen on; None when unset."""
+    value = text(name)
+    if not value:
+        return None
+    host, colon, port = value.rpartition(":")
+    if not colon or not host or not (port.isascii() and port.isdigit() and int(port) <= 65_535):
+        raise BadVariable(name, "accepts host:port, as in 127.0.0.1:9464 or [::1]:9464")
+    return host.strip("[]"), int(port)
+
+
 def directory(name: str, default: Path) -> Path:
     """A directory that is created (mode 0700) when missing."""
     path = Path(text(name, str(default))).expanduser().absolute()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import dj_database_url
 
-from routeradmin import env
+from routeradmin import env, logs
+from routeradmin.adapters import open_telemetry
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.directory("ROUTERADMIN_DATA_DIR", BASE_DIR / "var")
@@ -23,9 +25,12 @@ PRIVATE_UPSTREAMS = env.choice(
 BOOTSTRAP_ADMIN = env.bootstrap_admin("ROUTERADMIN_BOOTSTRAP_ADMIN")
 BOOTSTRAP_KEY = env.bootstrap_key("ROUTERADMIN_BOOTSTRAP_KEY")
 SELECTORS = env.selectors("ROUTERADMIN_SELECTORS")
+METRICS_LISTEN = env.listening("ROUTERADMIN_METRICS_LISTEN")
+OPEN_METRICS = env.flag("ROUTERADMIN_OPEN_METRICS", False)
 REDIS_URL = env.url("REDIS_URL", ("redis", "rediss", "unix"))
 REDIS_LIMIT_MS = env.number("ROUTERADMIN_REDIS_LIMIT_MS", 40, least=1, most=5000)
 REDIS_PREFIX = env.text("ROUTERADMIN_REDIS_PREFIX", "routeradmin")
+open_telemetry.wanted(os.environ)  # refused here, before anything is started
 DATABASE_URL = env.url("DATABASE_URL", ("postgres", "postgresql", "sqlite"))
 
 INSTALLED_APPS = [
@@ -42,6 +47,7 @@ INSTALLED_APPS = [
     "routeradmin.access",
     "routeradmin.catalog",
     "routeradmin.journal",
+    "routeradmin.alerting",
     "routeradmin.console",
     "routeradmin.worker",
 ]
@@ -173,11 +179,7 @@ if TRUSTED_PROXIES:
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024  # the largest catalog file
 
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"django.request": {"level": "ERROR"}},
-}
+LOGGING = logs.config(
+    env.choice("ROUTERADMIN_LOG_FORMAT", "text", ("text", "json")),
+    env.choice("ROUTERADMIN_LOG_TURNS", "failed", ("failed", "all", "none")),
+)

@@ -58,6 +58,19 @@ def check_url(url: str, policy: Policy) -> str:
     return str(parsed)
 
 
+def check_target(url: str, policy: Policy) -> str:
+    """A whole URL that something is posted to, its host in normal form; path and query stay.
+
+    Raises UrlRefused like `check_url`.
+    """
+    base, mark, query = url.partition("?")
+    if "#" in query or any(not " " < char <= "~" for char in query):
+        raise UrlRefused("query", "the query holds a character that has to be percent-encoded")
+    parsed = parse_base_url(base)
+    check_host(parsed.host, policy)
+    return (str(parsed) if base.endswith("/") else str(parsed).removesuffix("/")) + mark + query
+
+
 def check_host(host: str, policy: Policy) -> None:
     """Judges a normalised host: a literal address, or a name. Raises AddressRefused."""
     if host.lower().rstrip(".") in METADATA_HOSTS:

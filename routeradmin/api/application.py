@@ -29,6 +29,7 @@ from routeradmin.api import (
     state,
     turns,
     users,
+    webhooks,
 )
 from routeradmin.api.docs import Docs
 from routeradmin.api.openapi import ApiDocument
@@ -82,6 +83,7 @@ for path, router in {
     "/intents": intents.router,
     "/keys": keys.router,
     "/users": users.router,
+    "/webhooks": webhooks.router,
     "/turns": turns.router,
     "/catalog": catalog.router,
     "/revisions": revisions.router,

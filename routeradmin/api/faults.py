@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -18,6 +18,7 @@ from routeradmin.api.problems import Problem, pointer
 from routeradmin.services.changes import AlreadyExists, InUse, Invalid, NotFound, Stale
 
 log = logging.getLogger(__name__)
+UNREACHABLE = (OperationalError, InterfaceError)
 MOST_LISTED = 1000  # places told of a body that is wrong everywhere
 
 
@@ -135,6 +136,10 @@ def sentence(fault: Exception) -> str:
 
 
 def on_database(request: HttpRequest, fault: Exception) -> HttpResponse:
+    """A database that cannot be reached or read. What is said of one statement is a bug of ours:
+    those kinds are subclasses, while a damaged file is told by the general kind itself."""
+    if not isinstance(fault, UNREACHABLE) and type(fault) is not DatabaseError:
+        return on_fault(request, fault)
     log.error("%s %s: the database fails", request.method, request.path, exc_info=fault)
     return Problem(
         503,
@@ -175,7 +180,7 @@ HANDLERS: dict[type[Exception], Callable[[HttpRequest, Any], HttpResponse]] = {
     RequestDataTooBig: on_too_big,
     SuspiciousOperation: on_suspicious,
     Http404: on_missing,
-    OperationalError: on_database,
+    DatabaseError: on_database,
     InterfaceError: on_database,
     Exception: on_fault,
 }

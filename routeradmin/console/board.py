@@ -25,7 +25,7 @@ STATES = (
     "disabled",
 )
 RANK = {state: rank for rank, state in enumerate(STATES)}
-ROWS_SHOWN = 200
+ROWS_SHOWN = 120
 
 
 def dom_id(deployment: str, credential: str, matched: str | None = None) -> str:

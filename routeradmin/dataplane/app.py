@@ -11,9 +11,27 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from routeradmin.dataplane import decision, dialects, faults, inference, models, probes, socket
+from routeradmin.dataplane import (
+    decision,
+    dialects,
+    faults,
+    inference,
+    metrics,
+    models,
+    probes,
+    socket,
+)
 from routeradmin.dataplane.errors import ApiError
-from routeradmin.dataplane.http import ClientGone, Receive, Scope, Send, answer, request_id
+from routeradmin.dataplane.http import (
+    JSON,
+    ClientGone,
+    Header,
+    Receive,
+    Scope,
+    Send,
+    answer,
+    request_id,
+)
 from routeradmin.services.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -34,10 +52,15 @@ class Exchange:
     answered: bool = False
 
     async def reply(
-        self, status: int, body: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()
+        self,
+        status: int,
+        body: bytes,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+        content_type: Header = JSON,
     ) -> None:
         self.answered = True
-        await answer(self.send, status, body, ((b"x-request-id", self.request_id), *headers))
+        named = ((b"x-request-id", self.request_id), *headers)
+        await answer(self.send, status, body, named, content_type)
 
     async def refuse(self, problem: ApiError) -> None:
         anthropic = dialects.is_anthropic(self.scope["path"])
@@ -58,6 +81,7 @@ EXACT: dict[str, dict[str, Handler]] = {
     "/v1/models": {"GET": models.listed, "HEAD": models.listed},
     "/healthz": {"GET": probes.healthz, "HEAD": probes.healthz},
     "/readyz": {"GET": probes.readyz, "HEAD": probes.readyz},
+    "/metrics": {"GET": metrics.metrics, "HEAD": metrics.metrics},
     "/health/liveliness": {"GET": probes.healthz, "HEAD": probes.healthz},
     "/health/readiness": {"GET": probes.readyz, "HEAD": probes.readyz},
 }
@@ -120,7 +144,7 @@ class DataPlane:
         except ClientGone:
             log.debug("client left before its request was complete")
         except Exception:
-            log.exception("request %s failed", exchange.request_id.decode())
+            log.exception("a request failed", extra={"request_id": exchange.request_id.decode()})
             if exchange.answered:
                 raise
             fault = ApiError(

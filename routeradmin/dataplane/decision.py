@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
@@ -15,6 +16,7 @@ from routeradmin.services import explaining, reporting, selecting
 from routeradmin.services.circumstances import read_headers
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Message, Release, Renew, Report, Select, Simulate
+from routeradmin.services.metering import SELECT
 
 if TYPE_CHECKING:
     from routeradmin.dataplane.app import Exchange
@@ -25,6 +27,7 @@ M = TypeVar("M", bound=Message)
 
 async def select(exchange: Exchange) -> None:
     """A lease on the deployment to use now."""
+    started = perf_counter()
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = permitted(await body(exchange, Select), key)
     headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
@@ -36,7 +39,10 @@ async def select(exchange: Exchange) -> None:
         headers,
         waiting=partial(staying, exchange),
     )
-    await exchange.reply(200, selected.as_json())
+    answer = selected.as_json()
+    took_s = perf_counter() - started - selected.waited_s
+    exchange.runtime.meters.overhead[SELECT].observe(took_s)
+    await exchange.reply(200, answer)
 
 
 async def report(exchange: Exchange) -> None:
@@ -44,7 +50,12 @@ async def report(exchange: Exchange) -> None:
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = await body(exchange, Report)
     answer = await reporting.report(
-        exchange.runtime, exchange.argument, message, key, exchange.request_id.decode()
+        exchange.runtime,
+        exchange.argument,
+        message,
+        key,
+        exchange.request_id.decode(),
+        exchange.scope["headers"],
     )
     await exchange.reply(200, orjson.dumps(answer))
 

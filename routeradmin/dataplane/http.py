@@ -89,12 +89,17 @@ async def answer(
     status: int,
     body: bytes,
     headers: Iterable[Header] = (),
+    content_type: Header = JSON,
 ) -> None:
     await send(
         {
             "type": "http.response.start",
             "status": status,
-            "headers": [JSON, (b"content-length", str(len(body)).encode()), *headers],
+            "headers": [
+                content_type,
+                (b"content-length", str(len(body)).encode()),
+                *headers,
+            ],
         }
     )
     await send({"type": "http.response.body", "body": body})

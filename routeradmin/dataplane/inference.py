@@ -55,7 +55,7 @@ async def carry_out(exchange: Exchange, api: str, operation: str | None = None) 
     key = authorize(runtime, exchange.scope, "inference")
     asked = await read(exchange, api, operation or api)
     interrupt = Interrupt()
-    with Client(exchange, interrupt, key) as client:
+    with runtime.meters.under_way(), Client(exchange, interrupt, key) as client:
         asking = await asking_for(runtime, asked, key)
         turning = Turning(
             runtime, asked, asking, key, client, interrupt, exchange.request_id.decode()

@@ -42,11 +42,12 @@ async def serve(runtime: Callable[[], Runtime], scope: Scope, receive: Receive, 
     if scope["path"] != PATH:
         await send({"type": "websocket.close"})
         return
-    await send({"type": "websocket.accept"})
     try:
         authorize(runtime(), scope, "select")
+        await send({"type": "websocket.accept"})
     except ApiError as problem:
         # Refused before it is accepted, a browser would try again for ever.
+        await send({"type": "websocket.accept"})
         code = CLOSE_CODES.get(problem.status, 4400)
         await send({"type": "websocket.close", "code": code, "reason": problem.code})
         return

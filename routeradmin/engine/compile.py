@@ -85,7 +85,7 @@ def compile_snapshot(
         ((normal(r.alias), r.id) for r in built if "*" in r.alias),
         key=lambda pattern: (-len(pattern[0]), pattern),
     )
-    names, forwards = _flatten(exact, patterns, aliases or {})
+    names, forwards = _flatten(exact, aliases or {})
     return replace(
         base,
         routes={route.id: route for route in built},
@@ -204,7 +204,7 @@ def _direct(deployments: Iterable[Deployment]) -> dict[str, tuple[Deployment, ..
 
 
 def _flatten(
-    exact: Mapping[str, str], patterns: Sequence[tuple[str, str]], aliases: Mapping[str, str]
+    exact: Mapping[str, str], aliases: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Follow every alias to its route; to the last name where only a pattern answers to that."""
     targets = {normal(name): normal(target) for name, target in aliases.items()}

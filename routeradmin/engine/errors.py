@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MOST_NAME_CHARS = 600  # of a requested model; no declared name, provider and all, is as long
+MOST_REQUESTED_CHARS = 600  # of a requested model; no declared name, provider and all, is as long
 
 
 class EngineError(Exception):
@@ -14,7 +14,7 @@ class ModelNotFound(EngineError):
 
     def __init__(self, requested: str) -> None:
         self.requested = requested
-        shown = requested if len(requested) <= MOST_NAME_CHARS else f"{requested[:64]}…"
+        shown = requested if len(requested) <= MOST_REQUESTED_CHARS else f"{requested[:64]}…"
         super().__init__(
             f"No route answers to the model {shown!r}: list the names with GET /v1/models, "
             "or add a route or an alias."

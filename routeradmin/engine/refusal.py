@@ -94,7 +94,7 @@ def _answer(
     status: int,
     now: float,
 ) -> Refusal:
-    at = min((recovers_at(c.candidate, c.state, c.reasons, now) for c in left), default=None)
+    at = min((recovers_at(c.state, c.reasons, now) for c in left), default=None)
     wait_s = None if at is None else whole_seconds(at - now)
     providers = {case.candidate.deployment.provider.id for case in left or cases}
     return Refusal(
@@ -121,9 +121,7 @@ def _at_limit(case: _Case) -> bool:
     return _LIMITS.issuperset(case.reasons)
 
 
-def recovers_at(
-    candidate: Candidate, state: CandidateState, reasons: Sequence[str], now: float
-) -> float:
+def recovers_at(state: CandidateState, reasons: Sequence[str], now: float) -> float:
     """When all the given runtime reasons are over, in epoch seconds."""
     at = now
     if "cooling-down" in reasons:

@@ -14,7 +14,7 @@ from routeradmin.engine.compile import (
     match,
     normal,
 )
-from routeradmin.engine.errors import MOST_NAME_CHARS, ModelNotFound
+from routeradmin.engine.errors import MOST_REQUESTED_CHARS, ModelNotFound
 from routeradmin.engine.snapshot import Route, Snapshot
 
 AUTO = "auto"
@@ -41,7 +41,7 @@ def resolve(
     route_id = snapshot.names.get(name)
     if route_id is not None:
         return Resolved(snapshot.routes[route_id], None, name, snapshot)
-    if len(name) > MOST_NAME_CHARS:
+    if len(name) > MOST_REQUESTED_CHARS:
         raise ModelNotFound(name)
     found = _named(snapshot, normal(name))
     if found is None and normal(name) == AUTO:

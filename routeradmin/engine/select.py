@@ -221,7 +221,7 @@ def _least_bad(
 ) -> Pick | None:
     """The candidate that recovers first among those that only a transient cooldown keeps back."""
     cooled = [
-        (recovers_at(candidate, view.of(candidate), reasons, now), candidate)
+        (recovers_at(view.of(candidate), reasons, now), candidate)
         for candidate, reasons in all_rejections(resolved.route, request, view, now)
         if reasons == ("cooling-down",) and _only_transient(view.of(candidate))
     ]

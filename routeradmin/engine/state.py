@@ -127,8 +127,7 @@ class CandidateState:
     last_error: LastError | None = None
     secret_version: int = 0
     # False only while the store has proven that nothing can refuse this candidate (no cooldown
-    # runs, healthy, below every limit); choosing then skips the checks. See
-    # ``accounting.suspicious``.
+    # runs, healthy, below every limit); choosing then skips the checks: ``accounting.suspicious``.
     suspect: bool = True
     version: int = 0  # of the health record, where a store shares it with other processes
 

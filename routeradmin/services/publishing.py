@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 def load(runtime: Runtime) -> None:
     """At the start of a process: keys, catalog, and the state that survived. Idempotent."""
     runtime.keys.load()
+    runtime.alerts.targets.load(runtime.sealer)
     with runtime.publishing:
         _serve_stored(runtime)
         keeping.restore(runtime.store, runtime.clock())
@@ -42,11 +43,21 @@ def catch_up(runtime: Runtime) -> bool:
     """Serve what another process published since; False when there is nothing newer."""
     database.freshen()
     runtime.keys.catch_up()
+    runtime.alerts.targets.catch_up(runtime.sealer)
     with runtime.publishing:
         if latest_number() <= runtime.current.revision:
             return False
         _serve_stored(runtime)
+    _note_lag(runtime)
     return True
+
+
+def _note_lag(runtime: Runtime) -> None:
+    number = runtime.current.revision
+    published = Revision.objects.filter(number=number).values_list("created_at", flat=True).first()
+    if published is not None:
+        lag_s = runtime.clock() - published.timestamp()
+        runtime.meters.push_lag.observe(max(0.0, lag_s))
 
 
 def outside_secrets_changed(runtime: Runtime) -> bool:

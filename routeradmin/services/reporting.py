@@ -26,6 +26,7 @@ from routeradmin.services.keys import Key
 from routeradmin.services.messages import Release, Renew, Report
 from routeradmin.services.refusals import TurnNotFound
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.tracing import Headers
 
 # For a turn that is gone: its hour is over, or its route or candidate left the catalog.
 STOP = {"action": "stop", "wait_ms": 0, "halt": "exhausted"}
@@ -44,9 +45,15 @@ class LeaseExpired(LeaseFenced):
 
 
 async def report(
-    runtime: Runtime, lease_id: str, message: Report, key: Key, request_id: str = ""
+    runtime: Runtime,
+    lease_id: str,
+    message: Report,
+    key: Key,
+    request_id: str = "",
+    headers: Headers = (),
 ) -> dict[str, Any]:
-    """The answer of a report; a repeated one gets the first answer.
+    """The answer of a report; a repeated one gets the first answer. ``headers`` may name the trace
+    that the turn is part of.
 
     Raises LeaseNotFound, LeaseFenced (wrong generation), LeaseExpired.
     """
@@ -59,10 +66,11 @@ async def report(
     runtime.limits.end(lease_id, tokens_of(outcome))
     if settlement.answer is not None:
         return given(settlement.answer)
+    runtime.meters.attempt(lease.key.deployment, outcome)
     answer = {
         "released": settlement.state is ReportState.OPEN,
         "cooldown": cooldown_json(settlement, now),
-        "next": await go_on(runtime, lease, key, outcome, settlement, now, request_id),
+        "next": await go_on(runtime, lease, key, outcome, settlement, now, request_id, headers),
     }
     if settlement.state is ReportState.EXPIRED:
         answer["expired"] = True
@@ -124,6 +132,7 @@ async def go_on(
     settlement: Settlement,
     now: float,
     request_id: str,
+    headers: Headers,
 ) -> dict[str, Any]:
     """Tell the turn, and ask what it does next."""
     try:
@@ -137,7 +146,7 @@ async def go_on(
     step = turn.next(runtime.store, now, runtime.rng)
     await turns.save(runtime, turn, now)
     if isinstance(step, Halt) and not was_over:
-        turns.record(runtime, turn, request_id=request_id)
+        turns.record(runtime, turn, request_id=request_id, headers=headers)
     return advice(step, now)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
 import secrets as chance
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,6 +18,8 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connection, connections
 
+from routeradmin import logs
+from routeradmin.adapters import open_telemetry
 from routeradmin.adapters.addresses import Policy as AddressPolicy
 from routeradmin.adapters.clock import SteadyClock
 from routeradmin.adapters.references import References
@@ -30,14 +33,17 @@ from routeradmin.engine.strategies import Selector
 from routeradmin.services import journal_writing, peers, selectors
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
+from routeradmin.services.alerts.alerts import Alerts
 from routeradmin.services.current import Current
 from routeradmin.services.heartbeats import Heartbeats
 from routeradmin.services.intent.deciding import Intents
 from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
+from routeradmin.services.metering import Meters
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
+from routeradmin.services.tracing import OFF, Tracer
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +57,9 @@ class Runtime:
     """``clock`` reads epoch seconds and never steps. ``degraded`` holds one word per thing that
     is amiss (``database``, ``store``); ``accepting`` is readiness; ``is_demo``: this process plays
     simulated providers. ``plane`` is what this process answers (``all``, ``data``, ``control``;
-    ``none`` for a worker), ``peers`` the processes it shares state with. ``kept`` is the durable
-    state as it was last written; ``writer`` the thread that writes. ``selectors`` are the
-    registered custom strategies by name."""
+    ``none`` for a worker), ``peers`` the processes it shares state with. ``open_metrics``:
+    scrapers need no key. ``kept`` is the durable state as it was last written; ``writer`` the
+    thread that writes. ``selectors`` are the registered custom strategies by name."""
 
     clock: Callable[[], float]
     rng: random.Random
@@ -76,6 +82,10 @@ class Runtime:
     is_demo: bool = False
     plane: str = "all"
     peers: peers.Peers | None = None
+    open_metrics: bool = False
+    tracer: Tracer = OFF
+    alerts: Alerts = field(default_factory=Alerts)
+    meters: Meters = field(default_factory=Meters)
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
     process_id: str = field(default_factory=lambda: chance.token_hex(4))
@@ -84,6 +94,7 @@ class Runtime:
 
     def __post_init__(self) -> None:
         self.store.listen(self.journal.heard)
+        self.store.listen(self.meters.heard)
 
     def redact(self, text: str) -> str:
         """Text that came from outside, without any secret held here."""
@@ -149,6 +160,7 @@ def build() -> Runtime:
         peers=peers.Peers(shared, Election(shared, process_id)) if shared else None,
         process_id=process_id,
         selectors=selectors.usable(selectors.find(settings.SELECTORS)),
+        open_metrics=settings.OPEN_METRICS,
     )
 
 
@@ -174,6 +186,8 @@ async def start() -> Runtime:
 
     runtime = get()
     if not runtime.accepting:
+        logs.clean_with(lambda: runtime.secrets.redactor)
+        runtime.tracer = open_telemetry.from_environment(os.environ) or runtime.tracer
         if runtime.peers is not None:
             await runtime.peers.open(runtime)
         await sync_to_async(bootstrap.from_environment)()
@@ -189,6 +203,7 @@ async def stop() -> None:
     if runtime is None:
         return
     runtime.accepting = False
+    await runtime.alerts.close()
     try:
         await journal_writing.flush(runtime)
     except DatabaseError as problem:
@@ -198,6 +213,7 @@ async def stop() -> None:
     runtime.writer.submit(_close_database).result()
     runtime.writer.shutdown()
     await runtime.upstream.close()
+    await asyncio.to_thread(runtime.tracer.close)
 
 
 def _close_database() -> None:

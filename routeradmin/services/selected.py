@@ -28,6 +28,7 @@ class Selected(NamedTuple):
     turn_id: str
     attempt: int
     explanation: dict[str, Any] | None
+    waited_s: float = 0.0  # for a recovery, where the route says to
 
     def as_json(self) -> bytes:
         """The body of the answer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from random import Random
+from time import perf_counter
 from typing import Any
 
 from routeradmin.engine.explain import explain_route
@@ -72,12 +73,20 @@ async def select(
         routing = circumstances.routing_of(runtime, asking, now)
         turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
     session = affinity.named(turn.state.request.session)
-    step, lease, explanation = await take(
+    step, lease, explanation, waited_s = await take(
         runtime, turn, key, request_id, session, explain=message.explain, waiting=waiting
     )
     attempt = len(turn.state.attempts)
     return Selected(
-        runtime, message, lease, step.candidate, step.resolved, turn.state.id, attempt, explanation
+        runtime,
+        message,
+        lease,
+        step.candidate,
+        step.resolved,
+        turn.state.id,
+        attempt,
+        explanation,
+        waited_s,
     )
 
 
@@ -160,13 +169,15 @@ async def take(
     *,
     explain: bool = False,
     waiting: Waiting = nullcontext,
-) -> tuple[Try, Lease, dict[str, Any] | None]:
-    """Go on with the turn until a slot is taken. Waits only where the route says to.
+) -> tuple[Try, Lease, dict[str, Any] | None, float]:
+    """Go on with the turn until a slot is taken. Waits only where the route says to; the seconds
+    it did are the last member.
 
     ``explain`` adds the explanation of the choice, as everything stood before the slot was taken.
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
     """
+    waited_s = 0.0
     while True:
         now = runtime.clock()
         limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
@@ -191,7 +202,7 @@ async def take(
                 step = as_granted(step, lease)
                 if told is not None:
                     told |= chosen_in(step)
-                return step, lease, told
+                return step, lease, told, waited_s
         elif isinstance(step, Halt):
             await end(runtime, turn, step, now, request_id)
         elif step.kind == "round":
@@ -199,7 +210,7 @@ async def take(
             raise TurnWaiting(step.until - now)
         else:
             with waiting():
-                await wait(runtime, step, now)
+                waited_s += await wait(runtime, step, now)
 
 
 def note(runtime: Runtime, turn: Turn, step: Try, session: Session | None, now: float) -> None:
@@ -235,10 +246,14 @@ def keep(runtime: Runtime, granted: Granted, now: float) -> None:
         runtime.limits.keep(lease.id, charge, lease.expires_at, now)
 
 
-async def wait(runtime: Runtime, step: Wait, now: float) -> None:
-    """Sit out a wait for recovery; the caller's request stays open meanwhile."""
+async def wait(runtime: Runtime, step: Wait, now: float) -> float:
+    """Sit out a wait for recovery; the caller's request stays open meanwhile. How long it was."""
+    waiting = perf_counter()
     await runtime.sleep(max(0.0, step.until - now))
+    waited_s = perf_counter() - waiting
+    runtime.meters.queue.observe(waited_s)
     runtime.store.expire(runtime.clock())
+    return waited_s
 
 
 async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: str) -> None:

@@ -20,11 +20,14 @@ from routeradmin.engine.state import (
 )
 from routeradmin.engine.turn import Turn
 from routeradmin.engine.turn_state import Opening
+from routeradmin.services import tracing, turn_log
 from routeradmin.services.asking import request_of
+from routeradmin.services.journal import TurnRecord
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import TurnBusy, TurnHalted, TurnMismatch, TurnNotFound
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.tracing import Headers
 
 # A lease that ran out says nothing of what became of the request; one that was given back without
 # a report was not used.
@@ -118,6 +121,17 @@ def as_record(
     }
 
 
-def record(runtime: Runtime, turn: Turn, *, request_id: str = "") -> None:
-    """Send a finished turn on its way to the journal."""
-    runtime.journal.record(as_record(turn, request_id=request_id))
+def finished(runtime: Runtime, record: TurnRecord) -> None:
+    """A turn is over: into the journal, the figures and, where it failed, the log. A request that
+    nothing could serve is no turn and has no record."""
+    if record["halt"]:
+        runtime.journal.record(record)
+    runtime.meters.turn(record["halt"] or "")
+    turn_log.tell(record)
+
+
+def record(runtime: Runtime, turn: Turn, *, request_id: str = "", headers: Headers = ()) -> None:
+    """Send a finished turn of the decision API on its way to the journal and the tracer;
+    ``headers`` are those of the request that ended it."""
+    tracing.told(runtime.tracer, turn, request_id, headers)
+    finished(runtime, as_record(turn, request_id=request_id))

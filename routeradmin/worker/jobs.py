@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from django.conf import settings
+
 from routeradmin.adapters.state_redis import election
 from routeradmin.services import heartbeats, journal_writing, retention, upkeep
 from routeradmin.services.probing import Prober
 from routeradmin.services.runtime import Runtime
 from routeradmin.worker.loop import Job
+from routeradmin.worker.scrapers import Scrapers
 
 CATCH_UP_EVERY_S = 0.8  # behind the pushes: an edit is everywhere within a second without them too
 
@@ -18,6 +21,15 @@ Run = Callable[[Runtime], Awaitable[None]]
 async def expire_leases(runtime: Runtime) -> None:
     """Give back what is over even when nobody asks, so that the console shows it."""
     runtime.store.expire(runtime.clock())
+
+
+async def look_for_alerts(runtime: Runtime) -> None:
+    await runtime.alerts.look(runtime)
+
+
+async def send_alerts(runtime: Runtime) -> None:
+    """Begin what is due; receivers that are slow hold up nothing here."""
+    await runtime.alerts.send(runtime)
 
 
 def only_leading(run: Run) -> Run:
@@ -42,6 +54,9 @@ def jobs(runtime: Runtime) -> tuple[Job, ...]:
         Job("write journal", 0.1, journal_writing.flush, longest_pause_s=2.0),
         Job("take heartbeats", heartbeats.TICK_S, heartbeats.take),
         Job("probe", 0.5, only_leading(prober.tick), close=prober.stop),
+        Job("look for alerts", 2.0, look_for_alerts),
+        Job("send alerts", 0.5, send_alerts),
+        *answering_scrapers(),
         # Commands write to the database of a running server: their keys and imports count too.
         Job("catch up", CATCH_UP_EVERY_S, upkeep.catch_up, longest_pause_s=5.0),
         Job("note key use", 15.0, upkeep.note_key_use),
@@ -59,3 +74,12 @@ def sharing(plane: str) -> tuple[Job, ...]:
         Job("follow the clock", 10.0, upkeep.follow_clock),
         Job("prune shared state", 60.0, only_leading(upkeep.prune)),
     )
+
+
+def answering_scrapers() -> tuple[Job, ...]:
+    """A port of its own for metrics, where the settings ask for one; tried again while none is
+    free."""
+    if settings.METRICS_LISTEN is None:
+        return ()
+    scrapers = Scrapers(*settings.METRICS_LISTEN)
+    return (Job("answer scrapers", 5.0, scrapers.tick, close=scrapers.stop),)

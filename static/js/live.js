@@ -93,10 +93,28 @@ document.addEventListener("DOMContentLoaded", () => {
     const moved = () => Boolean(held || disordered().length || groupsMoved());
     if (moved() && (force || !busy())) {
       if (held) replaceBoard(held);
-      for (const list of disordered()) list.append(...[...list.children].sort(byRank));
-      if (groupsMoved()) groups()[0].parentElement.append(...groups().sort(byGroup));
+      for (const list of disordered()) arrange(list, [...list.children].sort(byRank));
+      if (groupsMoved()) arrange(groups()[0].parentElement, groups().sort(byGroup));
     }
     applyButton.hidden = !moved();
+  }
+
+  // Moves only what stands wrong: a board of a hundred groups is not laid out anew for one.
+  function arrange(parent, wanted) {
+    let at = wanted[0].parentElement === parent ? [...parent.children].find((one) => wanted.includes(one)) : null;
+    for (const one of wanted) {
+      if (one === at) at = at.nextElementSibling;
+      else if (at && one === at.nextElementSibling) {
+        parent.append(at); // it belongs further down and is met again there
+        at = one.nextElementSibling;
+      } else parent.insertBefore(one, at);
+    }
+  }
+
+  // Not with every frame: what jumps four times a second cannot be read.
+  let settling = null;
+  function settleSoon() {
+    settling ??= setTimeout(() => { settling = null; settleOrder(false); }, 500);
   }
 
   applyButton.addEventListener("click", () => settleOrder(true));
@@ -235,7 +253,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   document.addEventListener("htmx:ws:after:message:incoming", () => {
     time.tick();
-    settleOrder(false);
+    settleSoon();
     const tail = document.getElementById("tail");
     if (tail?.children.length) document.querySelector("[data-none]")?.remove();
     while (tail && tail.children.length > 12) tail.lastElementChild.remove();
@@ -258,7 +276,7 @@ document.addEventListener("DOMContentLoaded", () => {
     setTimeout(() => {
       const figures = [...document.querySelectorAll(".strip a.figure")].slice(1)
         .map((f) => [f.querySelector(".value")?.textContent.trim(), f.querySelector(".name")?.textContent])
-        .filter(([n, name]) => n !== "0" && name !== "active requests")
+        .filter(([n, name]) => n !== "0" && name !== "active")
         .map((pair) => pair.join(" "));
       document.getElementById("spoken").textContent = figures.join(", ") || "all candidates healthy";
     }, 500);

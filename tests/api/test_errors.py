@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError
 from django.test import Client
 
 from routeradmin.access.models import User
@@ -271,17 +271,28 @@ def test_head_is_a_get_without_its_body(stocked: Api) -> None:
     assert answer.headers["ETag"] == stocked.get("/providers/acme").headers["ETag"]
 
 
+@pytest.mark.parametrize("kind", [OperationalError, InterfaceError, DatabaseError])
 def test_a_database_that_is_gone_is_told_as_such(
-    stocked: Api, monkeypatch: pytest.MonkeyPatch
+    stocked: Api, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     def gone(*arguments: Any, **keywords: Any) -> None:
-        raise OperationalError("could not connect to server at secret-host")
+        raise kind("could not connect to server at secret-host")
 
     monkeypatch.setattr(changes, "create", gone)
     answer = stocked.post("/providers", make.provider("x"))
     problem(answer, 503, "database_unavailable")
     assert answer.headers["Retry-After"] == "5"
     assert b"secret-host" not in answer.content
+
+
+def test_a_statement_that_the_database_refuses_is_a_fault_of_our_own(
+    stocked: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*arguments: Any, **keywords: Any) -> None:
+        raise IntegrityError("NOT NULL constraint failed")
+
+    monkeypatch.setattr(changes, "create", refused)
+    problem(stocked.post("/providers", make.provider("x")), 500, "internal_error")
 
 
 def test_a_reason_that_is_no_line_of_text_is_refused(stocked: Api) -> None:

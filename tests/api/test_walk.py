@@ -128,13 +128,16 @@ def readings() -> list[Any]:
     ]
 
 
+MAY_BE_EMPTY = ("/turns", "/intents/feedback", "/webhooks")
+
+
 @pytest.mark.parametrize(("path", "answered"), readings())
 def test_an_answer_is_what_the_document_says(full: Api, path: str, answered: Any) -> None:
     full.post("/cooldowns", {"deployment": "acme-second", "seconds": 60})
     full.post("/users", {"username": "bob", "password": "correct horse battery staple"})
     answer = full.get(path)
     assert answer.status_code == 200
-    assert path in ("/turns", "/intents/feedback") or answer.json().get("items") != []  # type: ignore[attr-defined]
+    assert path in MAY_BE_EMPTY or answer.json().get("items") != []  # type: ignore[attr-defined]
     TypeAdapter(answered).validate_json(answer.content)
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -85,33 +86,39 @@ def catalog() -> dict[str, Any]:
     )
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@contextmanager
+def served(data: Path, *options: str) -> Iterator[Site]:
+    """A server of its own on a free port, for as long as the context lasts."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("ROUTERADMIN_")
     }
     environment |= {
         "DJANGO_SETTINGS_MODULE": "routeradmin.settings",
-        "ROUTERADMIN_DATA_DIR": str(tmp_path_factory.mktemp("data")),
+        "ROUTERADMIN_DATA_DIR": str(data),
         "ROUTERADMIN_BOOTSTRAP_ADMIN": f"ada:{PASSWORD}",
         "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
     }
-    command = [sys.executable, "manage.py", "serve", "--port", "0"]
-    served = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-    assert served.stdout is not None
+    command = [sys.executable, "manage.py", "serve", "--port", "0", *options]
+    server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
     try:
-        found = re.search(r"http://\S+", served.stdout.readline())
+        found = re.search(r"http://\S+", server.stdout.readline())
         assert found, "the server did not say its address"
-        site = Site(found[0])
+        yield Site(found[0])
+    finally:
+        server.terminate()
+        server.wait(20)
+        server.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with served(tmp_path_factory.mktemp("data")) as site:
         site.call("PUT", "catalog?mode=replace", catalog())
         for name, role in PEOPLE.items():
             if role != "admin":
                 site.call("POST", "users", {"username": name, "role": role, "password": PASSWORD})
         yield site
-    finally:
-        served.terminate()
-        served.wait(20)
-        served.stdout.close()
 
 
 # Not longer than a module: while it runs, no test of this process can run an event loop.

@@ -178,7 +178,7 @@ def test_keys_move_between_rows_and_can_be_switched_off(page: Page) -> None:
     page.keyboard.press("/")
     expect(page.locator("#q")).to_be_focused()
     page.goto("/account")
-    page.get_by_label("Single-key shortcuts").uncheck()
+    page.locator("main").get_by_label("Single-key shortcuts").uncheck()
     page.goto("/deployments")
     page.keyboard.press("/")
     expect(page.locator("#q")).not_to_be_focused()
@@ -187,7 +187,7 @@ def test_keys_move_between_rows_and_can_be_switched_off(page: Page) -> None:
 def test_a_route_is_previewed_in_place_and_not_saved(page: Page, site: Site) -> None:
     page.goto("/edit/routes/chat")
     page.locator("[data-tiers] select").nth(1).select_option("")
-    page.get_by_role("button", name="Show what it would do").click()
+    page.get_by_role("button", name="Show what would change").click()
     expect(page.locator("#preview")).to_contain_text("100.0 %")
     assert page.locator("[data-tiers] select").nth(0).input_value() == "alpha"
     assert len(site.call("GET", "routes/chat")["targets"]) == 2

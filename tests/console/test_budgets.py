@@ -40,7 +40,7 @@ def wide(runtime: Runtime) -> Runtime:
     [
         ("live", 1),
         ("deployments", 0),
-        ("routes", 0),
+        ("routes", 1),
         ("providers", 0),
         ("credentials", 0),
         ("endpoints", 0),

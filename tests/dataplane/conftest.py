@@ -11,6 +11,7 @@ from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.intent.deciding import Intents
+from routeradmin.services.metering import Meters
 from routeradmin.services.runtime import Runtime
 from tests.conftest import START, FakeClock
 from tests.dataplane.desk import Desk
@@ -40,6 +41,8 @@ def gate(served: Gateway) -> Gateway:
     runtime = served.runtime
     runtime.store = MemoryStore(epoch="test")
     runtime.store.listen(runtime.journal.heard)
+    runtime.meters = Meters()
+    runtime.store.listen(runtime.meters.heard)
     runtime.limits, runtime.affinity, runtime.intents = KeyLimits(), Affinity(), Intents()
     runtime.journal.take()
     runtime.keys._by_hash.clear()

@@ -103,6 +103,7 @@ def test_strangers_are_turned_away_after_the_handshake(gate: Gateway, key: str, 
 
 
 def test_a_revoked_key_decides_nothing_more(gate: Gateway, socket: ClientConnection) -> None:
+    assert ask(socket, "select", model="chat")["status"] == 200  # the handshake is over
     gate.runtime.keys._by_hash.clear()
     assert ask(socket, "select", model="chat")["status"] == 401
 

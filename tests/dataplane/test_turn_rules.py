@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from routeradmin.adapters.sealing import Secret
-from routeradmin.services.secrets import Opened
 from tests.dataplane.catalogs import document
-from tests.dataplane.serving import KEY, SECRET, Answer, Gateway
+from tests.dataplane.serving import KEY, Answer, Gateway
 
 RATE_LIMITED = {"status": 429}
 BROKEN = {"status": 500}
@@ -358,10 +356,3 @@ def test_a_deadline_ends_a_stream_with_an_error(gate: Gateway) -> None:
     assert gate.record["halt"] == "deadline"
     assert gate.state("a").failures == 0
     gate.until(lambda: gate.provider.calls()["open_streams"] == 0)
-
-
-def test_a_secret_taken_away_at_the_last_moment_moves_the_turn_on(gate: Gateway) -> None:
-    gate.use(document(gate.upstream, "a", "b", policy={"retry": {"max_attempts": 1}}))
-    gate.runtime.secrets.swap(Opened({"b": Secret(SECRET.format("b"))}))
-    assert gate.post().headers["x-routeradmin-deployment"] == "b"
-    assert gate.calls("a") == 0

@@ -75,6 +75,60 @@ class TestAProblemOfAMerge:
         assert not Provider.objects.exists()
 
 
+class TestOneAnswerNamesEveryProblem:
+    def refusal(self, mode: Any = "replace", **tables: Any) -> list[str]:
+        values = make.catalog(**tables)
+        with pytest.raises(Invalid) as refused:
+            changes.import_file(json.dumps(values).encode(), ADA, mode=mode)
+        assert not Provider.objects.exists()
+        return places(refused.value)
+
+    @pytest.mark.parametrize("mode", ["merge", "replace"])
+    def test_of_form_of_references_and_of_addresses(self, runtime: Runtime, mode: Any) -> None:
+        assert self.refusal(
+            mode,
+            accounts=[make.account(), make.account("lost", provider_id="nowhere")],
+            endpoints=[
+                make.endpoint(),
+                make.endpoint("bad", base_url="ftp://a.example"),
+                make.endpoint("odd", zz=1),
+                make.endpoint("meta", base_url="http://169.254.169.254/"),
+            ],
+        ) == [
+            "/accounts/1/provider_id",
+            "/endpoints/1/base_url",
+            "/endpoints/2/zz",
+            "/endpoints/3/base_url",
+        ]
+
+    def test_with_ids_that_stand_twice(self, runtime: Runtime) -> None:
+        assert self.refusal(
+            models=[make.model(), make.model()],
+            accounts=[make.account(), make.account("lost", provider_id="nowhere")],
+            endpoints=[make.endpoint(), make.endpoint("odd", zz=1)],
+        ) == ["/accounts/1/provider_id", "/endpoints/1/zz", "/models/1/id"]
+        assert self.refusal(
+            models=[make.model(), make.model()],
+            accounts=[make.account(), make.account("lost", provider_id="nowhere")],
+        ) == ["/accounts/1/provider_id", "/models/1/id"]
+
+    def test_and_blames_nothing_on_what_only_hangs_on_a_malformed_entry(
+        self, runtime: Runtime
+    ) -> None:
+        assert self.refusal(providers=[make.provider(zz=1)]) == ["/providers/0/zz"]
+        assert self.refusal(models=[make.model(zz=1)]) == ["/models/0/zz"]
+        assert self.refusal(models="none") == ["/models"]
+        targets = [{**make.catalog()["targets"][0], "position": "0"}]
+        assert self.refusal(targets=targets) == ["/targets/0/position"]
+
+    def test_in_a_file_of_the_smaller_grammar_too(self, runtime: Runtime) -> None:
+        assert self.refusal(
+            format="llm.catalog/1",
+            models=[make.model(), make.model("named", name="x")],
+            accounts=[make.account(), make.account("lost", provider_id="nowhere")],
+        )[:2] == ["/accounts/1/provider_id", "/models/1/name"]
+
+
 class TestAnAddress:
     @pytest.mark.parametrize("host", ["169.254.169.254", "metadata.google.internal", "10.0.0.1"])
     def test_of_a_proxy_is_judged_like_that_of_an_endpoint(

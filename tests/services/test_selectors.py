@@ -38,7 +38,7 @@ class Made:
 def test_a_function_and_a_class_are_found_by_their_path(module: ModuleType) -> None:
     module.last, module.Made = last, Made  # type: ignore[attr-defined]
     name = module.__name__
-    found = selectors.find({"one": f"{name}:last", "two": f"{name}:Made"})
+    found = selectors.find({"one": f"{name}:last", "two": f"{name}:Made"}, limit_s=10)
     usable = selectors.usable(found)
     assert usable["one"]([1, 2], [], SelectRequest("m"), NOW, Random()) == 1  # type: ignore[list-item]
     assert usable["two"]([1, 2], [], SelectRequest("m"), NOW, Random()) == 0  # type: ignore[list-item]

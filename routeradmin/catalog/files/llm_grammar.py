@@ -12,8 +12,6 @@ from routeradmin.catalog.fields import is_ident
 from routeradmin.catalog.problems import Problem, pointer
 from routeradmin.catalog.table import Table
 
-Place = tuple[str | int, ...]
-
 
 def field_problems(values: dict[str, Any]) -> Iterator[Problem]:
     """Fields that only the superset has, and fields that llm.catalog/1 demands."""

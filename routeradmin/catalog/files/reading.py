@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from routeradmin.catalog.canonical import LLM_MAX_BYTES, LLM_MAX_DECLARATIONS
 from routeradmin.catalog.document import FORMAT, KINDS, LLM_FORMAT, Document
 from routeradmin.catalog.files.llm_grammar import field_problems, value_problems
+from routeradmin.catalog.files.sound import Part, sound_part
 from routeradmin.catalog.files.structure import build, in_order
 from routeradmin.catalog.files.syntax import FileFormat, parse
 from routeradmin.catalog.problems import Invalid, Problem, pointer
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DECLARATIONS = 65_536
+
+
+class Malformed(Invalid):
+    """Fields are not well formed. ``part`` is what of the file can be judged further."""
+
+    def __init__(self, problems: Iterable[Problem], part: Part | None) -> None:
+        super().__init__(problems)
+        self.part = part
 
 
 def read(data: bytes, format: FileFormat = "auto") -> Document:
@@ -42,8 +52,18 @@ def from_values(values: Any, size: int = 0) -> Document:
         problems += field_problems(values)
         problems += value_problems(document) if document else ()
     if problems or document is None:
-        raise Invalid(in_order(problems))
+        raise _malformed(values, problems, is_llm=is_llm, was_built=document is not None)
     return document
+
+
+def _malformed(
+    values: dict[str, Any], problems: list[Problem], *, is_llm: bool, was_built: bool
+) -> Malformed:
+    part = sound_part(values, problems)
+    if part is not None and is_llm and not was_built:
+        problems = [*problems, *part.in_file(value_problems(part.document))]
+        part = sound_part(values, problems)
+    return Malformed(in_order(problems), part)
 
 
 def _check_size(data: bytes, limit: int) -> None:

@@ -66,9 +66,15 @@ def _routes(entry: Entry, index: Index) -> Cell:
 def _capabilities(entry: Entry, index: Index) -> str:
     declared = entry.capabilities.model_dump(exclude_none=True)
     return ", ".join(
-        name.replace("_", " ") if value is True else f"{name.replace('_', ' ')} {value}"
+        name.replace("_", " ") if value is True else f"{name.replace('_', ' ')} {_in_words(value)}"
         for name, value in declared.items()
     )
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, bool):
+        return "no"
+    return "/".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def _credentials(entry: Entry, index: Index) -> str:

@@ -18,7 +18,7 @@ from routeradmin.services import live, runtime
 FIGURE_STATES = (
     ("cooling", "cooling"),
     ("draining", "draining"),
-    ("needs-attention", "needs attention"),
+    ("needs-attention", "attention"),
     ("unhealthy", "unhealthy"),
 )
 CHANGES_SHOWN = 8

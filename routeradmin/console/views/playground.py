@@ -17,8 +17,7 @@ from routeradmin.console import catalog
 def show(request: HttpRequest) -> HttpResponse:
     document = catalog.document()
     names = {route.alias for route in document.routes} | {one.name for one in document.aliases}
-    context = {
-        "names": sorted(name for name in names if "*" not in name),
-        "model": request.GET.get("model", ""),
-    }
+    offered = sorted(name for name in names if "*" not in name)
+    first = "chat" if "chat" in offered else offered[0] if offered else ""
+    context = {"names": offered, "model": request.GET.get("model", first)}
     return render(request, "console/playground/page.html", context)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
+from routeradmin.console import traffic
 from routeradmin.console.catalog import Index
 from routeradmin.console.forms.routes import STRATEGIES, RouteDraft
 from routeradmin.console.nouns import (
@@ -44,6 +45,12 @@ def _health(entry: Entry, index: Index) -> Cell:
     rows = [row for target in targets for row in rows_of(target.serving_model_id)]
     healthy = sum(row["state"] == "healthy" for row in rows)
     return Cell(f"{healthy} of {len(rows)}")
+
+
+def _traffic(entry: Entry, index: Index) -> str:
+    """Its share of the turns of the last 15 minutes."""
+    share = traffic.shares().get(entry.id)
+    return f"{100 * share:.0f} %" if share is not None else "–"
 
 
 def _policy(entry: Entry, index: Index) -> Cell:
@@ -106,6 +113,7 @@ NOUN = Noun(
             number=True,
         ),
         Column("Healthy", _health),
+        Column("Traffic", _traffic),
         Column("Fallback", lambda entry, index: "on" if entry.fallback_enabled else "off"),
         Column("Policy", _policy),
         Column("Wanted state", state_of, "state"),

@@ -40,6 +40,12 @@ from routeradmin.services.changes.references import dependents
 from routeradmin.services.changes.states import disable, drain, enable, set_admin_state
 from routeradmin.services.changes.stored_secrets import replace_secret, rotate_sealing
 from routeradmin.services.changes.users import create_user, delete_user, update_user, user_values
+from routeradmin.services.changes.webhooks import (
+    create_webhook,
+    delete_webhook,
+    update_webhook,
+    webhook_values,
+)
 
 __all__ = [
     "ANY",
@@ -61,9 +67,11 @@ __all__ = [
     "create",
     "create_key",
     "create_user",
+    "create_webhook",
     "delete",
     "delete_key",
     "delete_user",
+    "delete_webhook",
     "dependents",
     "disable",
     "drain",
@@ -84,6 +92,8 @@ __all__ = [
     "update_defaults",
     "update_key",
     "update_user",
+    "update_webhook",
     "user_values",
     "values_of",
+    "webhook_values",
 ]

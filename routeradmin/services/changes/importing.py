@@ -10,6 +10,9 @@ from routeradmin.adapters.sealing import CannotOpen
 from routeradmin.catalog import validate
 from routeradmin.catalog.document import Document
 from routeradmin.catalog.files import Draft, Remark, open_file
+from routeradmin.catalog.files.reading import Malformed
+from routeradmin.catalog.files.sound import Part, whole, without_repeated
+from routeradmin.catalog.files.structure import in_order
 from routeradmin.catalog.models import Secret as SecretRow
 from routeradmin.catalog.problems import Invalid, Problem, Severity, pointer
 from routeradmin.services import runtime as runtimes
@@ -49,7 +52,13 @@ def import_file(
     Literal keys of another program's file are stored sealed. Raises Invalid, Stale. Another
     program's file has no place for a problem of the catalog made of it: there the entry is named.
     """
-    draft = open_file(data, format)
+    try:
+        draft = open_file(data, format)
+    except Malformed as malformed:
+        found = [*malformed.problems, *_further(malformed.part, by, mode)]
+        raise Invalid(in_order(found)) from malformed
+    if draft.source == OURS and validate.duplicates(draft.document):
+        raise Invalid(in_order(list(_further(whole(draft.document), by, mode))))
     try:
         done = replace_document(
             draft.document,
@@ -70,6 +79,22 @@ def import_file(
         named = validate.as_in_file(found, draft.document, Document())
         done = replace(done, warnings=tuple(named))
     return FileImport(draft.source, draft.unmapped, draft.notes, done, bool(draft.secrets))
+
+
+def _further(part: Part | None, by: Actor, mode: Mode) -> Iterator[Problem]:
+    """What else is wrong with a file that is refused already: ids that stand twice, and what
+    trying the rest of it finds."""
+    if part is None:
+        return
+    for problem in validate.duplicates(part.document):
+        # It says where the id stood first: off by what is left out before it.
+        if problem.pointer.split("/")[1] not in part.lacking:
+            yield from part.in_file([problem])
+    rest = without_repeated(part)
+    try:
+        replace_document(rest.document, by, mode=mode, dry_run=True)
+    except Invalid as invalid:
+        yield from rest.in_file(invalid.problems)
 
 
 def _secrets_taken_over(draft: Draft) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from routeradmin.adapters.references import MAX_SECRET_BYTES, is_reference
 from routeradmin.adapters.sealing import Secret
+from routeradmin.alerting.models import Webhook
 from routeradmin.catalog.document import Account
 from routeradmin.catalog.models import Secret as SecretRow
 from routeradmin.catalog.models import SecretKind
@@ -132,6 +133,11 @@ def rotate_sealing(by: Actor) -> int:
             if not runtime.sealer.is_newest(row.ciphertext):
                 row.ciphertext = runtime.sealer.rotate(row.ciphertext)
                 row.save(update_fields=["ciphertext"])
+                count += 1
+        for webhook in Webhook.objects.all():
+            if not runtime.sealer.is_newest(webhook.ciphertext):
+                webhook.ciphertext = runtime.sealer.rotate(webhook.ciphertext)
+                webhook.save(update_fields=["ciphertext"])
                 count += 1
         if count:
             report = Reported("rotate-encryption-key", "secrets", "", {"secrets": [None, count]})

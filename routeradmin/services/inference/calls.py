@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -97,14 +98,18 @@ class CallMaker:
         self._idempotency_key = key
         self._template: Template | None = None
 
-    def make(self, candidate: Candidate, protocol: str) -> UpstreamCall:
-        """Raises NoSecret."""
+    def make(
+        self, candidate: Candidate, protocol: str, trace: Mapping[str, str] | None = None
+    ) -> UpstreamCall:
+        """``trace``: headers that carry the trace on. Raises NoSecret."""
         asked = self._asked
         base = self._base(candidate, protocol)
         headers = base.headers.copy()
         if asked.facts.stream:
             headers["accept"] = _STREAM_ACCEPT
         headers["idempotency-key"] = self._idempotency_key
+        if trace:
+            headers.update(trace)
         if asked.wishes.forwarded and protocol == asked.api:
             own = dict(candidate.deployment.endpoint.headers)
             headers.update((name, v) for name, v in asked.wishes.forwarded if name not in own)

@@ -14,10 +14,10 @@ from routeradmin.engine.outcome import AttemptFacts, Ending, classify
 from routeradmin.engine.state import FailureClass, Lease, Outcome
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason
-from routeradmin.services import admission, circumstances, granting, turns
+from routeradmin.services import admission, circumstances, granting, tracing, turns
 from routeradmin.services.asking import Asking, asking_of, needs_words, resolve_allowed
 from routeradmin.services.calling import NoSecret
-from routeradmin.services.inference import attempt, sessions, streaming
+from routeradmin.services.inference import attempt, gen_ai, sessions, streaming
 from routeradmin.services.inference.asked import Asked, request_of
 from routeradmin.services.inference.attempt import Attempted, Job, Progress, Sink
 from routeradmin.services.inference.calls import CallMaker, protocol_of, translatable, ways_of
@@ -26,7 +26,10 @@ from routeradmin.services.inference.interrupt import Interrupt
 from routeradmin.services.inference.renewal import Renewal
 from routeradmin.services.intent.words import of_body
 from routeradmin.services.keys import Key
+from routeradmin.services.metering import INFERENCE
+from routeradmin.services.metering.meters import Call
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.tracing import Span
 
 BYTES_PER_TOKEN = 4  # what is charged for an answer that reports no usage
 
@@ -97,6 +100,7 @@ class Turning:
             deadline_at=None if deadline_s is None else arrived + deadline_s,
             streaming=asked.facts.stream,
         )
+        self._span = tracing.turn_started(runtime.tracer, self.turn, asked, request_id)
         if self.turn.state.deadline_at is not None:
             interrupt.at(max(0.0, self.turn.state.deadline_at - now))
         idempotency_key = asked.wishes.idempotency_key or self.turn.state.id
@@ -107,6 +111,14 @@ class Turning:
         self._elsewhere_s = 0.0  # waiting for upstreams, and between rounds
 
     async def run(self) -> Result:
+        """Raises nothing that an upstream or a client could cause."""
+        try:
+            return await self._run()
+        except BaseException as problem:
+            self._span.end({}, type(problem).__name__)
+            raise
+
+    async def _run(self) -> Result:
         runtime, turn = self._runtime, self.turn
         preferred = runtime.affinity.preferred(
             self._resolved, self._session, self._key.uid, turn.state.started_at
@@ -136,10 +148,12 @@ class Turning:
         return self._refused is None
 
     async def _wait(self, step: Wait, now: float) -> None:
-        waiting = perf_counter()
+        runtime, waiting = self._runtime, perf_counter()
         with self._interrupt:
-            await self._runtime.sleep(max(0.0, step.until - now))
-        self._elsewhere_s += perf_counter() - waiting
+            await runtime.sleep(max(0.0, step.until - now))
+        waited_s = perf_counter() - waiting
+        self._elsewhere_s += waited_s
+        runtime.meters.queue.observe(waited_s)
 
     async def _try(self, step: Try, now: float) -> None:
         runtime, turn = self._runtime, self.turn
@@ -157,10 +171,11 @@ class Turning:
         self.step, self._attempted = step, None
         progress = Progress(perf_counter())
         renewal = Renewal(runtime, lease, turn.state.request.lease_ttl_s)
+        span = tracing.attempt_started(self._span, step, self._asked, number)
         facts = AttemptFacts(Ending.CANCELLED)
         try:
             with self._interrupt:
-                self._attempted = await self._carry(step, progress)
+                self._attempted = await self._carry(step, progress, span)
                 facts = self._attempted.facts
             if self._attempted is None:
                 facts = AttemptFacts(self._interrupt.reason or Ending.CANCELLED)
@@ -169,19 +184,19 @@ class Turning:
             self._elsewhere_s += progress.upstream_s
             used = lease.held_tokens
             try:
-                used = await self._end(progress.complete(facts), progress, lease, number)
+                used = await self._end(progress.complete(facts), progress, lease, number, span)
             finally:
                 if charge is not None:
                     charge.settle(used)
 
-    async def _carry(self, step: Try, progress: Progress) -> Attempted:
+    async def _carry(self, step: Try, progress: Progress, span: Span) -> Attempted:
         candidate = step.candidate
         protocol = protocol_of(candidate, self._asked)
         try:
-            call = self._calls.make(candidate, protocol)
+            call = self._calls.make(candidate, protocol, span.headers())
         except NoSecret:  # it was taken away after the candidate was chosen
-            lost = AttemptFacts(Ending.NOT_CONNECTED, message="its secret is gone")
-            return Attempted(lost, protocol)
+            message = f"the secret of credential {candidate.credential.id!r} is gone"
+            return Attempted(AttemptFacts(Ending.NOT_CONNECTED, message=message), protocol)
         job = Job(
             self._runtime.upstream,
             call,
@@ -195,7 +210,9 @@ class Turning:
             return await streaming.stream(job, progress, self._sink)
         return await attempt.plain(job, progress)
 
-    async def _end(self, facts: AttemptFacts, progress: Progress, lease: Lease, number: int) -> int:
+    async def _end(
+        self, facts: AttemptFacts, progress: Progress, lease: Lease, number: int, span: Span
+    ) -> int:
         """Settle the lease and tell the turn; answers the tokens that were used."""
         runtime, turn = self._runtime, self.turn
         now = runtime.clock()
@@ -208,6 +225,8 @@ class Turning:
         if self._asked.counts_only and outcome.failure is FailureClass.NOT_FOUND:
             # Not every upstream counts; that says nothing of its messages.
             outcome = replace(outcome, failure=FailureClass.CALLER)
+        self._meter(lease.key.deployment, outcome)
+        tracing.attempt_ended(span, outcome)
         settled = _counted(self._asked, outcome, progress, lease)
         settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
         turn.tell(
@@ -225,16 +244,24 @@ class Turning:
             return lease.held_tokens
         return (settled.input_tokens or 0) + (settled.output_tokens or 0)
 
+    def _meter(self, deployment: str, outcome: Outcome) -> None:
+        meters, step = self._runtime.meters, self.step
+        meters.attempt(deployment, outcome)
+        if step is not None:
+            provider = step.candidate.deployment.provider.id
+            meters.called(Call(gen_ai.operation_of(self._asked.operation), provider), outcome)
+
     def _over(self, halt: Halt) -> Result:
         self._interrupt.close()
         overhead_ms = (perf_counter() - self._started - self._elsewhere_s) * 1000
+        tracing.turn_ended(self._span, self.turn, overhead_ms)
+        self._runtime.meters.overhead[INFERENCE].observe(max(0.0, overhead_ms) / 1000)
         record = turns.as_record(
             self.turn,
             request_id=self._request_id,
             overhead_ms=round(max(0.0, overhead_ms), 3),
         )
-        if halt.halt is not None:  # a request that nothing could serve is no turn
-            self._runtime.journal.record(record)
+        turns.finished(self._runtime, record)
         return Result(
             halt,
             self.turn,

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routeradmin.services.inference.bodies import (
@@ -103,6 +103,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(names, values, max_size=5), st.text(min_size=1), st.booleans())
 def test_any_body_comes_out_with_another_model_alone(
     body: dict[str, Any], model: str, ascii_only: bool

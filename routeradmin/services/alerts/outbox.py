@@ -1,0 +1,134 @@
+"""Messages on their way: retried with growing pauses, bounded, at most so many in ten minutes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from routeradmin.services.alerts import messages
+from routeradmin.services.alerts.messages import Message
+from routeradmin.services.alerts.sending import GONE, Sent, send
+from routeradmin.services.alerts.targets import Target, Targets
+
+if TYPE_CHECKING:
+    from routeradmin.services.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+RETRY_AFTER_S = (5.0, 30.0, 120.0, 600.0, 1800.0)
+MOST_WAITING = 100  # for one target; the oldest goes
+RATE_WINDOW_S = 600.0
+MOST_IN_WINDOW = 20
+SUPPRESSED = "alerts.suppressed"
+
+Told = Callable[[Target, Sent], Coroutine[Any, Any, None]]
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A message with the attempts it has had, due at ``due_at``."""
+
+    message: Message
+    due_at: float
+    attempts: int = 0
+
+
+@dataclass(slots=True)
+class Queue:
+    """What one target has to get. ``accepted_at``: when messages were taken, for the rate."""
+
+    waiting: list[Waiting] = field(default_factory=list)
+    accepted_at: deque[float] = field(default_factory=deque)
+    suppressed: int = 0
+    is_sending: bool = False
+
+
+class Outbox:
+    """``told`` hears how every attempt went. One message at a time for each target, so that a
+    slow one neither gets a crowd nor holds up the others."""
+
+    def __init__(self, targets: Targets, told: Told) -> None:
+        self._targets = targets
+        self._told = told
+        self._queues: dict[str, Queue] = {}
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def post(self, message: Message, now: float) -> None:
+        """To everyone who wants it and has not had too many lately."""
+        for target in self._targets:
+            if target.wants(message.type):
+                self._accept(self._queues.setdefault(target.id, Queue()), message, now)
+
+    def _accept(self, queue: Queue, message: Message, now: float) -> None:
+        while queue.accepted_at and queue.accepted_at[0] <= now - RATE_WINDOW_S:
+            queue.accepted_at.popleft()
+        if len(queue.accepted_at) >= MOST_IN_WINDOW:
+            queue.suppressed += 1
+            return
+        if queue.suppressed:
+            self._put(queue, messages.made(SUPPRESSED, {"count": queue.suppressed}, now), now)
+            queue.suppressed = 0
+        self._put(queue, message, now)
+
+    def _put(self, queue: Queue, message: Message, now: float) -> None:
+        queue.accepted_at.append(now)
+        queue.waiting.append(Waiting(message, now))
+        del queue.waiting[:-MOST_WAITING]
+
+    @property
+    def waiting(self) -> int:
+        return sum(len(queue.waiting) for queue in self._queues.values())
+
+    def start_due(self, runtime: Runtime) -> None:
+        """Begin what is due; comes back at once."""
+        now = runtime.clock()
+        for id, queue in list(self._queues.items()):
+            target = self._targets.get(id)
+            if target is None or not target.is_enabled:
+                del self._queues[id]
+            elif not queue.is_sending:
+                due = min(
+                    (one for one in queue.waiting if one.due_at <= now), key=_due_at, default=None
+                )
+                if due is not None:
+                    queue.is_sending = True
+                    self._begin(self._attempt(runtime, target, queue, due))
+
+    def _begin(self, attempt: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(attempt, name="webhook")
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _attempt(self, runtime: Runtime, target: Target, queue: Queue, due: Waiting) -> None:
+        try:
+            sent = await send(runtime, target, due.message)
+            due.attempts += 1
+            if sent.ok or sent.status == GONE or due.attempts > len(RETRY_AFTER_S):
+                queue.waiting = [one for one in queue.waiting if one is not due]
+            else:
+                due.due_at = runtime.clock() + RETRY_AFTER_S[due.attempts - 1]
+            if not sent.ok:
+                level = logging.WARNING if due in queue.waiting else logging.ERROR
+                text = "alert %s was not delivered (attempt %d): %s"
+                args = (due.message.type, due.attempts, sent.detail)
+                log.log(level, text, *args, extra={"webhook": target.id})
+            await self._told(target, sent)
+        finally:
+            queue.is_sending = False
+
+    async def settle(self) -> None:
+        """Until everything that was begun is over."""
+        await asyncio.gather(*self._sending, return_exceptions=True)
+
+    async def close(self) -> None:
+        for task in self._sending:
+            task.cancel()
+        await self.settle()
+
+
+def _due_at(waiting: Waiting) -> float:
+    return waiting.due_at

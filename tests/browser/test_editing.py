@@ -1,0 +1,136 @@
+"""Editing in a real browser: drafts are checked as they are typed, targets dragged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Complaints, Site
+
+pytestmark = pytest.mark.browser
+
+FOREIGN = Path(__file__).resolve().parents[2] / "fixtures" / "foreign" / "litellm.yaml"
+
+
+@pytest.fixture
+def restored(site: Site) -> Iterator[int]:
+    """The catalog is afterwards what it was before."""
+    before = site.call("GET", "state")["revision"]
+    yield before
+    if site.call("GET", "state")["revision"] != before:
+        site.call("POST", f"revisions/{before}/rollback", {"reason": "after a test"})
+
+
+def tiers(page: Page) -> dict[str, str]:
+    """Deployment -> tier, as the editor shows it."""
+    return page.evaluate(
+        """Object.fromEntries([...document.querySelectorAll("[data-tiers] li")]
+          .map((row) => ["[data-deployment]", 'input[type="number"]']
+            .map((part) => row.querySelector(part).value))
+          .filter(([deployment]) => deployment))"""
+    )
+
+
+def test_a_target_is_dragged_to_a_tier_of_its_own_and_back(
+    page: Page, complaints: Complaints
+) -> None:
+    page.goto("/edit/routes/chat")
+    assert tiers(page) == {"alpha": "1", "beta": "1"}
+    rows = page.locator("[data-tiers] li")
+    rows.nth(0).locator("[data-grip]").drag_to(rows.nth(1), target_position={"x": 200, "y": 34})
+    assert tiers(page) == {"beta": "1", "alpha": "2"}
+    expect(page.locator("#tiers-spoken")).to_have_text("alpha is now in tier 2 of 2.")
+    rows.nth(1).locator("[data-grip]").drag_to(rows.nth(0), target_position={"x": 200, "y": 17})
+    assert tiers(page) == {"beta": "1", "alpha": "1"}
+    assert complaints == []
+
+
+def test_a_draft_shows_its_distribution_and_its_difference_before_it_is_published(
+    page: Page, site: Site, restored: int
+) -> None:
+    page.goto("/edit/routes/chat")
+    expect(page.locator("#preview")).to_contain_text("like this already")
+    page.locator('[data-tiers] input[type="number"]').nth(1).focus()
+    page.keyboard.press("Alt+ArrowDown")
+    expect(page.locator("#preview")).to_contain_text("No problem found")
+    expect(page.locator("#preview .patch")).to_contain_text("position")
+    expect(page.locator("#preview .shares")).to_contain_text("100.0 %")
+    assert site.call("GET", "state")["revision"] == restored
+    page.get_by_label("Reason for this change").fill("beta is the spare")
+    page.get_by_role("button", name="Save and publish").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("chat")
+    expect(page.locator(".flow")).to_contain_text("Tier 2")
+    assert site.call("GET", "state")["revision"] == restored + 1
+
+
+def test_a_wrong_value_is_told_beside_its_field_as_soon_as_it_is_left(page: Page) -> None:
+    page.goto("/edit/deployments/alpha")
+    page.fill('[name="weight"]', "-3")
+    page.fill('[name="name"]', "typed meanwhile")
+    expect(page.locator("#weight-field .errorlist")).to_be_visible()
+    expect(page.locator("#id_weight")).to_have_attribute("aria-invalid", "true")
+    assert page.locator('[name="name"]').input_value() == "typed meanwhile"
+    page.fill('[name="weight"]', "3")
+    page.locator('[name="weight"]').blur()
+    expect(page.locator("#weight-field .errorlist")).to_have_count(0)
+    expect(page.locator("#preview .patch")).to_contain_text("weight")
+
+
+def test_another_programs_file_is_imported_through_the_page(
+    page: Page, site: Site, restored: int, complaints: Complaints
+) -> None:
+    page.goto("/transfer")
+    page.get_by_label("Catalog file").set_input_files(FOREIGN)
+    page.get_by_role("button", name="Show what would change").click()
+    expect(page.get_by_text("Read as")).to_contain_text("LiteLLM")
+    expect(page.get_by_role("heading", name="What cannot be mapped")).to_be_visible()
+    assert site.call("GET", "state")["revision"] == restored
+    page.get_by_role("button", name="Apply this import").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^r\d+$"))
+    assert site.call("GET", "state")["revision"] == restored + 1
+    assert complaints == []
+
+
+def test_ticked_deployments_are_tagged_together_by_keyboard_alone(
+    page: Page, site: Site, restored: int
+) -> None:
+    page.goto("/deployments")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.locator("#bulk-tags").focus()
+    page.keyboard.type("eu, cheap")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("2 of 2 deployments tagged")
+    assert site.call("GET", "deployments/alpha")["tags"] == ["eu", "cheap"]
+
+
+def test_two_revisions_are_compared_and_the_older_one_brought_back(
+    page: Page, site: Site, restored: int
+) -> None:
+    site.call("PATCH", "deployments/alpha", {"weight": 17})
+    page.goto("/revisions")
+    page.get_by_label("Revision", exact=True).select_option(str(restored + 1))
+    page.get_by_label("Revision to compare with").select_option(str(restored))
+    page.get_by_role("button", name="Show the difference").click()
+    expect(page.locator(".patch")).to_contain_text("weight")
+    page.goto(f"/revisions/{restored}")
+    page.get_by_role("button", name="Roll back").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"r{restored + 2}")
+    assert site.call("GET", "deployments/alpha")["weight"] != 17
+
+
+def test_fallback_routes_are_chosen_in_order(page: Page, site: Site, restored: int) -> None:
+    page.goto("/edit/policies/calm")
+    lists = page.locator('select[name="fallback__general"]')
+    lists.nth(0).select_option("other")
+    lists.nth(1).select_option("chat")
+    page.get_by_role("button", name="Save and publish").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("calm")
+    assert site.call("GET", "policies/calm")["fallback"]["general"] == ["other", "chat"]
