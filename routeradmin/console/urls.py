@@ -31,6 +31,7 @@ from routeradmin.console.views import (
     transfer,
     turns,
     users,
+    webhooks,
 )
 
 NOUNS = (
@@ -78,6 +79,11 @@ urlpatterns: list[URLPattern] = [
     path("edit/keys/<path:uid>", keys.edit, name="keys-edit"),
     path("revoke/keys/<path:uid>", keys.revoke, name="keys-revoke"),
     path("delete/keys/<path:uid>", keys.delete, name="keys-delete"),
+    path("alerts", webhooks.show, name="alerts"),
+    path("new/alerts", webhooks.create, name="alerts-new"),
+    path("edit/alerts/<path:uid>", webhooks.edit, name="alerts-edit"),
+    path("test/alerts/<path:uid>", webhooks.test, name="alerts-test"),
+    path("delete/alerts/<path:uid>", webhooks.delete, name="alerts-delete"),
     path("users", users.show, name="users"),
     path("new/users", users.create, name="users-new"),
     path("edit/users/<path:name>", users.edit, name="users-edit"),

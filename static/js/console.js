@@ -53,7 +53,9 @@
       location.reload();
     } else if (answer.status >= 400 && answer.status !== 409 && answer.status !== 422) {
       event.preventDefault();
-      complain(answer.status === 403
+      complain(answer.status === 503
+        ? "Not saved: the database cannot be reached. What you typed is still here; try again."
+        : answer.status === 403
         ? "Not allowed: your role lacks this right, or the page is too old. Load it again."
         : `The server answered ${answer.status}. Load the page again to see what is in force.`);
     }
@@ -204,6 +206,25 @@ document.addEventListener("DOMContentLoaded", () => {
       const name = button.dataset.name ??= button.textContent;
       button.textContent = "Copied";
       setTimeout(() => { button.textContent = name; }, 2000);
+    });
+  }
+});
+
+// A file may be dropped anywhere on the form that takes it.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const place of document.querySelectorAll("form:has([data-drop])")) {
+    const mark = (is) => place.classList.toggle("dropping", is);
+    place.addEventListener("dragover", (event) => {
+      if (![...event.dataTransfer.types].includes("Files")) return;
+      event.preventDefault();
+      mark(true);
+    });
+    place.addEventListener("dragleave", () => mark(false));
+    place.addEventListener("drop", (event) => {
+      mark(false);
+      if (!event.dataTransfer.files.length) return;
+      event.preventDefault();
+      place.querySelector("[data-drop] input").files = event.dataTransfer.files;
     });
   }
 });

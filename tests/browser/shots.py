@@ -14,7 +14,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.conftest import ARGUMENTS, CHROMIUM, KEY, PASSWORD, ROOT, Site, served
+from tests import needs
+from tests.browser.serving import ARGUMENTS, KEY, PASSWORD, ROOT, Site, served
 
 SCREENSHOTS = ROOT / "docs" / "screenshots"
 FOREIGN = ROOT / "fixtures" / "foreign" / "litellm.yaml"
@@ -130,7 +131,7 @@ def main(minutes: float, wanted: list[str]) -> None:
         served(Path(directory), "--demo") as site,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=needs.CHROMIUM, args=ARGUMENTS)
         browser.new_page().wait_for_timeout(60_000 * minutes)
         take(browser, site, wanted)
         browser.close()

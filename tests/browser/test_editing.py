@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Complaints, Site
+from tests.browser.conftest import Complaints
+from tests.browser.serving import Site
 
 pytestmark = pytest.mark.browser
 

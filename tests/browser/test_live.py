@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import PASSWORD, Complaints, Site
+from tests.browser.conftest import Complaints
+from tests.browser.serving import PASSWORD, Site
 
 pytestmark = pytest.mark.browser
 

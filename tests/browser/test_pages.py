@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Complaints, Site
+from tests.browser.conftest import Complaints
+from tests.browser.serving import Site
 
 pytestmark = pytest.mark.browser
 
@@ -59,6 +60,9 @@ PAGES = (
     "/keys",
     "/new/keys",
     "/users",
+    "/alerts",
+    "/try/intents",
+    "/new/alerts",
     "/new/users",
     "/account",
 )

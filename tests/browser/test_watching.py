@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import KEY, PASSWORD, Complaints, Site, served
+from tests.browser.conftest import Complaints
+from tests.browser.serving import KEY, PASSWORD, Site, served
 from tests.browser.test_live import live, row
 
 pytestmark = pytest.mark.browser
@@ -122,10 +123,10 @@ def test_the_tab_tells_how_many_need_a_person(page: Page, site: Site) -> None:
     live(page)
     icon = "document.querySelector('link[rel=icon]').href"
     assert not page.title().startswith("(")
-    assert "icon-alert" not in page.evaluate(icon)
+    assert "icon-alarm" not in page.evaluate(icon)
     site.call("POST", f"leases/{site.lease()}/report", {"outcome": "failure", "status": 401})
     expect(page).to_have_title(re.compile(r"^\(1\) "))
-    assert "icon-alert" in page.evaluate(icon)
+    assert "icon-alarm" in page.evaluate(icon)
 
 
 def test_the_playground_streams_an_answer_and_draws_its_turn(

@@ -52,6 +52,7 @@ NOUN = Noun(
     meaning="A policy holds retry, cooldown and fallback numbers that routes share. Routes "
     "without one use the built-in defaults.",
     form=PolicyDraft,
+    list_links="console/policies/_links.html",
     detail_template="console/policies/detail.html",
     columns=(
         Column("Policy", named("policies"), "id"),
