@@ -61,7 +61,6 @@ PAGES = (
     "/new/keys",
     "/users",
     "/alerts",
-    "/try/intents",
     "/new/alerts",
     "/new/users",
     "/account",
