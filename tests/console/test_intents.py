@@ -94,7 +94,7 @@ def test_an_operator_judges_and_teaches_nothing(intents: Runtime, as_operator: C
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"right": "code"}, "say what was decided"),
+        ({"right": "code"}, "This field is required."),
         ({"right": "nosuch", "decided": "talk"}, "not one of the available choices"),
         ({"right": "code", "turn": "gone"}, "gone"),
         ({"right": "code", "decided": "talk", "add_example": "on"}, "prompts are not recorded"),

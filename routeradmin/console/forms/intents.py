@@ -123,7 +123,7 @@ class LoadDraft(Draft):
                 empty="leave it",
                 required=False,
                 initial=present.get(one.id),
-                help_text=f"{one.description} {len(one.examples)} examples.{there}",
+                help_text=f"{one.description}. {len(one.examples)} examples.{there}",
             )
 
     def fieldsets(self) -> list[tuple[str, list[forms.BoundField]]]:
@@ -157,7 +157,7 @@ class JudgeForm(forms.Form):
     """What a decision should have been. Only who may change the catalog can add an example."""
 
     turn = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
-    decided = forms.ChoiceField(label="It was taken for", required=False)
+    decided = forms.ChoiceField(label="It was taken for")
     right = One(catalog.choices("intents"), label="It should have been")
     text = forms.CharField(
         label="Its text",

@@ -26,6 +26,8 @@ def _shown(value: object) -> str:
         return ", ".join(f"{name}: {text}" for name, text in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(str(one) for one in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return str(value)
 
 
