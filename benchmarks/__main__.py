@@ -9,6 +9,7 @@ NAMES = (
     "select_inprocess",
     "select_http",
     "gateway_http",
+    "select_redis",
     "catalog",
     "intents",
     "console",

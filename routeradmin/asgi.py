@@ -12,6 +12,7 @@ import atexit
 import logging
 import os
 import sys
+from collections.abc import MutableMapping
 from typing import Any
 
 from django.core.asgi import get_asgi_application
@@ -32,6 +33,7 @@ from django.conf import settings
 from routeradmin.adapters import directory_lock
 from routeradmin.adapters.directory_lock import DirectoryInUse
 from routeradmin.console.ws_urls import websocket_urlpatterns
+from routeradmin.dataplane import planes
 from routeradmin.dataplane.app import DataPlane, claims
 from routeradmin.dataplane.http import Receive, Scope, Send
 from routeradmin.services import bootstrap, journal_writing
@@ -58,6 +60,13 @@ class Application:
         if self._worker is None and scope["type"] != "lifespan":
             await self.start()
             atexit.register(_write_what_waits)
+        if scope["type"] == "http":
+            runtime = runtimes.get()
+            if not runtime.accepting:
+                send = last_on_its_connection(send)
+            if not planes.answers(runtime.plane, scope["path"]):
+                await planes.refuse(runtime.plane, scope, receive, send)
+                return
         if scope["type"] != "lifespan" and claims(scope["path"]):
             await self._data_plane(scope, receive, send)
         elif scope["type"] == "http":
@@ -76,7 +85,8 @@ class Application:
             self._starting = asyncio.Lock()
         async with self._starting:
             if self._worker is None:
-                directory_lock.hold(settings.DATA_DIR)
+                if not settings.IS_SHARED:
+                    directory_lock.hold(settings.DATA_DIR)
                 await sync_to_async(bootstrap.require_migrated)()
                 self._worker = await starting.start(await runtimes.start())
 
@@ -105,6 +115,18 @@ class Application:
             await send({"type": message["type"] + ".complete"})
             if message["type"] == "lifespan.shutdown":
                 return
+
+
+def last_on_its_connection(send: Send) -> Send:
+    """While this process stops: whoever asks again does so at one that stays."""
+
+    async def wrapped(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            headers = [h for h in message.get("headers", ()) if h[0] != b"connection"]
+            message["headers"] = [*headers, (b"connection", b"close")]
+        await send(message)
+
+    return wrapped
 
 
 def _write_what_waits() -> None:

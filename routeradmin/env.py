@@ -49,6 +49,13 @@ def flag(name: str, default: bool) -> bool:
     return choice(name, "1" if default else "0", ("0", "1")) == "1"
 
 
+def number(name: str, default: int, *, least: int, most: int) -> int:
+    value = text(name, str(default))
+    if not value.isdecimal() or not least <= int(value) <= most:
+        raise BadVariable(name, f"accepts a whole number from {least} to {most}")
+    return int(value)
+
+
 def words(name: str, default: str = "") -> list[str]:
     return [word for word in (part.strip() for part in text(name, default).split(",")) if word]
 

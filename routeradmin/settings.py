@@ -28,6 +28,8 @@ SELECTORS = env.selectors("ROUTERADMIN_SELECTORS")
 METRICS_LISTEN = env.listening("ROUTERADMIN_METRICS_LISTEN")
 OPEN_METRICS = env.flag("ROUTERADMIN_OPEN_METRICS", False)
 REDIS_URL = env.url("REDIS_URL", ("redis", "rediss", "unix"))
+REDIS_LIMIT_MS = env.number("ROUTERADMIN_REDIS_LIMIT_MS", 40, least=1, most=5000)
+REDIS_PREFIX = env.text("ROUTERADMIN_REDIS_PREFIX", "routeradmin")
 open_telemetry.wanted(os.environ)  # refused here, before anything is started
 DATABASE_URL = env.url("DATABASE_URL", ("postgres", "postgresql", "sqlite"))
 
@@ -86,7 +88,20 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 def _database() -> dict[str, Any]:
     if DATABASE_URL:
-        return dict(dj_database_url.parse(DATABASE_URL, conn_max_age=60, conn_health_checks=True))
+        found: dict[str, Any] = dict(dj_database_url.parse(DATABASE_URL, conn_max_age=0))
+        # Not kept between requests: under ASGI each request has a thread, and so a connection, of
+        # its own. The long-lived threads keep theirs (services.database).
+        if DATABASE_URL.startswith("postgres"):
+            # A database that is gone is noticed soon: what waits for it waits for a few seconds.
+            limits = {
+                "connect_timeout": 3,
+                "tcp_user_timeout": 5000,
+                "keepalives_idle": 5,
+                "keepalives_interval": 2,
+                "keepalives_count": 3,
+            }
+            found["OPTIONS"] = {**limits, **found.get("OPTIONS", {})}
+        return found
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": DATA_DIR / "routeradmin.sqlite3",
@@ -100,6 +115,9 @@ def _database() -> dict[str, Any]:
     }
 
 
+# Several processes may be one system where both engines that they share are there.
+IS_SHARED = bool(REDIS_URL) and DATABASE_URL.startswith("postgres")
+
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -107,7 +125,7 @@ if REDIS_URL:
     CHANNEL_LAYERS: dict[str, Any] = {
         "default": {
             "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-            "CONFIG": {"hosts": [REDIS_URL]},
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": f"{REDIS_PREFIX}:channels"},
         }
     }
 else:

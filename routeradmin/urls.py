@@ -10,6 +10,8 @@ from django.views.defaults import bad_request
 from routeradmin.api import faults
 from routeradmin.api.urls import api_missing, api_urls
 
+handler500 = "routeradmin.faults.broken"
+
 urlpatterns = [
     path("api/v1/", api_urls),
     re_path(r"^api(?:/|$)", api_missing),

@@ -135,6 +135,12 @@ class LocalStates:
                 self.review(state, now)
             return [state for state in self if self.outdated(state)]
 
+    def names(self, key: CandidateKey) -> bool:
+        """Whether the bound snapshot has this candidate; before the first one, any may be."""
+        if not self._deployments:
+            return True
+        return key.deployment in self._deployments and key.credential in self._secret_versions
+
     def outdated(self, state: CandidateState) -> bool:
         """Whether the state was earned with a secret that is not the catalog's any more."""
         return self._secret_versions.get(state.key.credential, 0) != state.secret_version

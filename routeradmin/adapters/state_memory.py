@@ -136,22 +136,7 @@ class MemoryStore:
             if not usable(candidate, state, tokens, now, current, True):
                 return None
             accounting.take(state, tokens, now, current)
-            self._issued += 1
-            lease_id = f"{self._prefix}{self._issued:x}"
-            lease = Lease(
-                lease_id,
-                candidate.key,
-                self._issued,
-                grant.owner,
-                now,
-                now + grant.ttl_s,
-                tokens,
-                current,
-                candidate.credential.secret_version,
-                grant.route_id,
-                grant.turn_id or lease_id,
-                grant.policy_id,
-            )
+            lease = self._new_lease(grant, now, current)
             self._book.add(lease, state)
             self._local.review(state, now)
             if grant.cursor is not None:
@@ -159,11 +144,33 @@ class MemoryStore:
             self._seq += 1
         return lease
 
+    def _new_lease(self, grant: Grant, now: float, current: int) -> Lease:
+        self._issued += 1
+        lease_id = f"{self._prefix}{self._issued:x}"
+        candidate = grant.candidate
+        return Lease(
+            lease_id,
+            candidate.key,
+            self._issued,
+            grant.owner,
+            now,
+            now + grant.ttl_s,
+            grant.held_tokens,
+            current,
+            candidate.credential.secret_version,
+            grant.route_id,
+            grant.turn_id or lease_id,
+            grant.policy_id,
+        )
+
     def _advance(self, name: str) -> None:
+        self._set_cursor(name, self._cursors.get(name, 0) + 1)
+
+    def _set_cursor(self, name: str, turn: int) -> None:
         cursors = self._cursors
         if name not in cursors and len(cursors) >= CURSORS_KEPT:
             del cursors[next(iter(cursors))]
-        cursors[name] = cursors.get(name, 0) + 1
+        cursors[name] = turn
 
     async def renew(
         self, lease_id: str, ttl_s: float, now: float, generation: int | None = None

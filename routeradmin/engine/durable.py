@@ -7,7 +7,7 @@ from typing import Any
 
 from routeradmin.engine.state import CandidateKey, CandidateState, Cooldown, Health, LastError
 
-_PLAIN = (
+PLAIN = (
     "secret_version",
     "recovering",
     "needs_attention",
@@ -26,7 +26,7 @@ _PLAIN = (
 def record(state: CandidateState) -> dict[str, Any] | None:
     """Cooldown, levels, health and evidence; None where there is nothing to remember."""
     fresh = CandidateState(state.key, secret_version=state.secret_version)
-    kept = {name: getattr(state, name) for name in _PLAIN}
+    kept = {name: getattr(state, name) for name in PLAIN}
     told = state.cooldown, state.last_error, state.health
     if told == (None, None, fresh.health) and all(
         value == getattr(fresh, name) for name, value in kept.items()
@@ -48,7 +48,7 @@ def key_of(kept: dict[str, Any]) -> CandidateKey:
 def restore(state: CandidateState, kept: dict[str, Any], now: float) -> None:
     """Put a record back. A clock that stands earlier now lengthens no cooldown: what remains is
     never above what was set."""
-    for name in _PLAIN:
+    for name in PLAIN:
         if name in kept:
             setattr(state, name, kept[name])
     state.health = Health(kept.get("health", Health.HEALTHY))

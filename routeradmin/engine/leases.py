@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 from routeradmin.engine.state import (
+    CandidateKey,
     CandidateState,
     Lease,
     LeaseFenced,
@@ -45,6 +46,16 @@ class LeaseBook:
         self._records[lease.id] = Record(lease, state)
         heappush(self._ends, (lease.expires_at, lease.id))
         self.open_count += 1
+
+    def known(self, lease_id: str) -> Record | None:
+        return self._records.get(lease_id)
+
+    def open_by_key(self) -> Counter[CandidateKey]:
+        """How many leases of this book each candidate carries."""
+        return Counter(record.lease.key for record in self.open_records())
+
+    def open_records(self) -> list[Record]:
+        return [one for one in self._records.values() if one.phase is ReportState.OPEN]
 
     def find(self, lease_id: str, generation: int | None = None) -> Record:
         """Raises LeaseNotFound; LeaseFenced where a generation is given and is not the lease's."""

@@ -20,6 +20,7 @@ from routeradmin.engine.state import (
     FailureClass,
     Grant,
     Lease,
+    Ring,
     StateStore,
     StateView,
 )
@@ -34,7 +35,7 @@ class Pick(NamedTuple):
     """The choice. ``cursor`` is the round-robin cursor to advance at the grant, if any.
 
     ``least_bad``: nothing was eligible, this one recovers first. ``note``: what an operator
-    should know about how it was chosen.
+    should know about how it was chosen. ``ring``: whose turns the cursor counts.
     """
 
     candidate: Candidate
@@ -42,6 +43,7 @@ class Pick(NamedTuple):
     tier: int
     least_bad: bool = False
     note: str = ""
+    ring: Ring | None = None
 
 
 class Selected(NamedTuple):
@@ -172,9 +174,10 @@ def _turn_by_turn(field: Field, tier: Tier, note: str = "") -> Pick | None:
     place = strategies.nth_free(field, taken)
     if place is None:
         return None
-    alone = len(field.states) - len(taken) == 1
-    cursor = None if alone else tier.cursor
-    return Pick(field.table.candidates[place], cursor, tier.index, False, note)
+    candidate = field.table.candidates[place]
+    if len(field.states) - len(taken) == 1:
+        return Pick(candidate, None, tier.index, False, note)
+    return Pick(candidate, tier.cursor, tier.index, False, note, Ring(field.table, taken))
 
 
 def _by_selector(field: Field, route: Route, tier: Tier, request: SelectRequest) -> Pick | None:
@@ -279,8 +282,9 @@ async def select(
             route.policy.id,
             turn_id,
             found.cursor,
+            found.ring,
         )
         lease = await store.reserve(grant, now)
         if lease is not None:
-            return Selected(found, lease)
+            return Selected(found._replace(candidate=grant.granted(lease)), lease)
         skip = {*skip, found.candidate.key}

@@ -129,6 +129,7 @@ class CandidateState:
     # False only while the store has proven that nothing can refuse this candidate (no cooldown
     # runs, healthy, below every limit); choosing then skips the checks: ``accounting.suspicious``.
     suspect: bool = True
+    version: int = 0  # of the health record, where a store shares it with other processes
 
 
 class Lease(NamedTuple):
@@ -148,8 +149,32 @@ class Lease(NamedTuple):
     policy_id: str = ""
 
 
+class Ring(NamedTuple):
+    """The free candidates that take turns: those of the table but for the ``taken`` places.
+
+    A store shared by processes grants to the one whose turn it is when it grants.
+    """
+
+    table: Table
+    taken: Sequence[int]
+
+    def members(self) -> list[Candidate]:
+        """In candidate order: the cursor modulo their number is whose turn it is."""
+        candidates = self.table.candidates
+        if not self.taken:
+            return list(candidates)
+        taken = frozenset(self.taken)
+        return [one for place, one in enumerate(candidates) if place not in taken]
+
+    def named(self, key: CandidateKey) -> Candidate:
+        return self.table.candidates[self.table.index[key]]
+
+
 class Grant(NamedTuple):
-    """What a reservation asks for. ``cursor`` names the round-robin cursor to advance, if any."""
+    """What a reservation asks for. ``cursor`` names the round-robin cursor to advance, if any.
+
+    With a ``ring`` the lease may be on another member of it than ``candidate``: see its key.
+    """
 
     candidate: Candidate
     owner: str
@@ -159,6 +184,13 @@ class Grant(NamedTuple):
     policy_id: str = ""
     turn_id: str | None = None
     cursor: str | None = None
+    ring: Ring | None = None
+
+    def granted(self, lease: Lease) -> Candidate:
+        """The candidate that a lease for this grant is on."""
+        if self.ring is None or lease.key == self.candidate.key:
+            return self.candidate
+        return self.ring.named(lease.key)
 
 
 @dataclass(frozen=True, slots=True)

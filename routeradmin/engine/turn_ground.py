@@ -188,7 +188,15 @@ class Ground:
         return tiers[self._state.tier].candidates if self._state.tier < len(tiers) else ()
 
     def as_try(self, found: Pick) -> Try:
-        return Try(found.candidate, found.cursor, self.at, found.tier, found.least_bad, found.note)
+        return Try(
+            found.candidate,
+            found.cursor,
+            self.at,
+            found.tier,
+            found.least_bad,
+            found.note,
+            found.ring,
+        )
 
     def _target(self, candidate: Candidate) -> str:
         return f"{self.at.route.id}/{candidate.target.id}"

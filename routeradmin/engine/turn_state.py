@@ -154,7 +154,7 @@ class TurnState:
         for name in ("tried", "spent", "queue"):
             kept[name] = [list(key) for key in kept[name]]
         kept["attempts"] = [{**asdict(a), "key": list(a.key)} for a in self.attempts]
-        kept["request"] = _request_json(self.request)
+        kept["request"] = request_json(self.request)
         kept["mood"] = self.mood.value
         kept["halt"] = None if self.halt is None else self.halt.value
         for name in ("rested", "places", "routing"):
@@ -171,7 +171,7 @@ class TurnState:
         values["attempts"] = [
             Attempt(**{**a, "key": CandidateKey(*a["key"])}) for a in values["attempts"]
         ]
-        values["request"] = _request(values["request"])
+        values["request"] = request_from_json(values["request"])
         values["mood"] = Mood(values["mood"])
         values["halt"] = None if values["halt"] is None else HaltReason(values["halt"])
         for name in ("rested", "places", "routing"):
@@ -189,7 +189,7 @@ def rest_name(key: CandidateKey) -> str:
 _SETS = ("requires", "exclude", "tags")
 
 
-def _request_json(request: SelectRequest) -> dict[str, Any]:
+def request_json(request: SelectRequest) -> dict[str, Any]:
     kept = {f.name: getattr(request, f.name) for f in fields(request) if f.init}
     for name in _SETS:
         kept[name] = sorted(kept[name])
@@ -203,7 +203,7 @@ def _request_json(request: SelectRequest) -> dict[str, Any]:
     return kept
 
 
-def _request(kept: dict[str, Any]) -> SelectRequest:
+def request_from_json(kept: dict[str, Any]) -> SelectRequest:
     values = dict(kept)
     for name in _SETS:
         values[name] = frozenset(values[name])

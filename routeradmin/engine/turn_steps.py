@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from routeradmin.engine.refusal import Refusal
 from routeradmin.engine.resolve import Resolved
 from routeradmin.engine.snapshot import Candidate
+from routeradmin.engine.state import Ring
 from routeradmin.engine.turn_state import HaltReason
 
 
@@ -23,6 +24,11 @@ class Try:
     tier: int
     least_bad: bool = False
     note: str = ""
+    ring: Ring | None = None
+
+    def on(self, candidate: Candidate) -> Try:
+        """This step with the candidate that the lease came to be on."""
+        return self if candidate is self.candidate else replace(self, candidate=candidate)
 
 
 @dataclass(frozen=True, slots=True)

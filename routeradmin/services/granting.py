@@ -30,6 +30,7 @@ def grant_of(turn: Turn, step: Try, key: Key) -> Grant:
         turn.policy.id,
         turn.state.id,
         step.cursor,
+        step.ring,
     )
 
 

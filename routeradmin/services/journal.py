@@ -45,6 +45,10 @@ class Journal:
         self._changes.extend(changes[: max(room, 0)])
         self.dropped_changes += max(len(changes) - max(room, 0), 0)
 
+    def mark_state(self) -> None:
+        """A candidate's durable state changed without a change of its own to tell."""
+        self.is_state_dirty = True
+
     def record(self, turn: TurnRecord) -> None:
         """A finished turn."""
         if len(self._turns) >= self._most_turns:

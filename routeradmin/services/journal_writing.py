@@ -6,11 +6,11 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from django.db import DatabaseError, DataError, close_old_connections, transaction
+from django.db import DatabaseError, DataError, transaction
 
 from routeradmin.engine.state import Change
 from routeradmin.journal.models import Event
-from routeradmin.services import keeping, turn_rows
+from routeradmin.services import database, keeping, turn_rows
 
 if TYPE_CHECKING:
     from routeradmin.services.runtime import Runtime
@@ -23,8 +23,7 @@ async def flush(runtime: Runtime) -> None:
     if not (runtime.journal.waiting or runtime.journal.is_state_dirty):
         return
     loop = asyncio.get_running_loop()
-    # A long-lived thread has no request whose end would drop a broken connection.
-    await loop.run_in_executor(runtime.writer, close_old_connections)
+    await loop.run_in_executor(runtime.writer, database.freshen)
     await loop.run_in_executor(runtime.writer, write, runtime)
 
 
@@ -37,13 +36,15 @@ def write(runtime: Runtime) -> None:
     journal = runtime.journal
     is_dirty, journal.is_state_dirty = journal.is_state_dirty, False
     batch = journal.take()
+    if not runtime.keeps_state:
+        runtime.kept.clear()  # another process writes it now: unknown what is stored
     if not batch and not is_dirty:
         return
     try:
         with transaction.atomic():
             Event.objects.bulk_create(map(event_of, batch.changes))
             turn_rows.write(batch.turns)
-            if is_dirty:
+            if is_dirty and runtime.keeps_state:
                 keeping.save(runtime.store, runtime.kept, runtime.clock())
     except Exception as problem:
         journal.is_state_dirty |= is_dirty

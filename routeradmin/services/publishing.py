@@ -19,7 +19,7 @@ from routeradmin.catalog.models import Revision
 from routeradmin.engine.condition import effective_state
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.journal.models import Event
-from routeradmin.services import keeping, secrets
+from routeradmin.services import database, keeping, secrets
 from routeradmin.services.secrets import Opened
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def load(runtime: Runtime) -> None:
 
 def catch_up(runtime: Runtime) -> bool:
     """Serve what another process published since; False when there is nothing newer."""
+    database.freshen()
     runtime.keys.catch_up()
     runtime.alerts.targets.catch_up(runtime.sealer)
     with runtime.publishing:

@@ -25,10 +25,12 @@ from routeradmin.adapters.clock import SteadyClock
 from routeradmin.adapters.references import References
 from routeradmin.adapters.sealing import Sealer
 from routeradmin.adapters.state_memory import MemoryStore
+from routeradmin.adapters.state_redis import RedisStore
+from routeradmin.adapters.state_redis.election import Election
 from routeradmin.adapters.upstream import UpstreamClient
 from routeradmin.engine.state import StateStore
 from routeradmin.engine.strategies import Selector
-from routeradmin.services import journal_writing, selectors
+from routeradmin.services import journal_writing, peers, selectors
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.alerts.alerts import Alerts
@@ -54,9 +56,10 @@ def _one_thread() -> ThreadPoolExecutor:
 class Runtime:
     """``clock`` reads epoch seconds and never steps. ``degraded`` holds one word per thing that
     is amiss (``database``, ``store``); ``accepting`` is readiness; ``is_demo``: this process plays
-    simulated providers. ``open_metrics``: scrapers need no key. ``kept`` is the durable state as
-    it was last written; ``writer`` the thread that writes. ``selectors`` are the registered
-    custom strategies by name."""
+    simulated providers. ``plane`` is what this process answers (``all``, ``data``, ``control``;
+    ``none`` for a worker), ``peers`` the processes it shares state with. ``open_metrics``:
+    scrapers need no key. ``kept`` is the durable state as it was last written; ``writer`` the
+    thread that writes. ``selectors`` are the registered custom strategies by name."""
 
     clock: Callable[[], float]
     rng: random.Random
@@ -77,6 +80,8 @@ class Runtime:
     degraded: set[str] = field(default_factory=set)
     accepting: bool = False
     is_demo: bool = False
+    plane: str = "all"
+    peers: peers.Peers | None = None
     open_metrics: bool = False
     tracer: Tracer = OFF
     alerts: Alerts = field(default_factory=Alerts)
@@ -95,14 +100,34 @@ class Runtime:
         """Text that came from outside, without any secret held here."""
         return self.secrets.redactor.text(text)
 
+    def processes(self) -> list[dict[str, Any]]:
+        """Every process that serves, this one first, with the revision it is at; ``lag_ms``: for
+        how long there has been a newer one."""
+        own, now = self.current.revision, self.clock()
+        if self.peers is None:
+            return [{"id": self.process_id, "revision": own, "lag_ms": 0}]
+        at = {self.process_id: own}
+        at |= {name: beat["revision"] for name, beat in sorted(self.peers.others.items())}
+        return [
+            {"id": name, "revision": revision, "lag_ms": self.peers.lag_ms(revision, now)}
+            for name, revision in at.items()
+        ]
+
     @property
     def leads(self) -> bool:
         """Whether this process does what only one may do."""
-        return True
+        return self.peers is None or self.peers.election.leads
 
-    def processes(self) -> list[dict[str, Any]]:
-        """Every process that serves, with the revision it is at."""
-        return [{"id": self.process_id, "revision": self.current.revision, "lag_ms": 0}]
+    @property
+    def keeps_state(self) -> bool:
+        """Whether this process writes down the candidates' state: the leader does for all, and
+        each for itself while it is on its own."""
+        return self.peers is None or self.leads or not self.peers.store.is_shared
+
+    def announce(self) -> None:
+        """Have the other processes look at what was published."""
+        if self.peers is not None:
+            self.peers.store.tell(peers.PUBLISHED, self.process_id)
 
 
 _installed: Runtime | None = None
@@ -121,12 +146,19 @@ def get() -> Runtime:
 
 def build() -> Runtime:
     """From the settings, with nothing loaded yet."""
+    clock, process_id = SteadyClock(), chance.token_hex(4)
+    shared = None
+    if settings.REDIS_URL:
+        limit_s = settings.REDIS_LIMIT_MS / 1000
+        shared = RedisStore(settings.REDIS_URL, settings.REDIS_PREFIX, clock, limit_s=limit_s)
     return Runtime(
-        clock=SteadyClock(),
+        clock=clock,
         rng=random.Random(),
-        store=MemoryStore(),
+        store=shared or MemoryStore(),
         sealer=Sealer(settings.ENCRYPTION_KEYS),
         upstream=UpstreamClient(upstream_policy()),
+        peers=peers.Peers(shared, Election(shared, process_id)) if shared else None,
+        process_id=process_id,
         selectors=selectors.usable(selectors.find(settings.SELECTORS)),
         open_metrics=settings.OPEN_METRICS,
     )
@@ -156,6 +188,8 @@ async def start() -> Runtime:
     if not runtime.accepting:
         logs.clean_with(lambda: runtime.secrets.redactor)
         runtime.tracer = open_telemetry.from_environment(os.environ) or runtime.tracer
+        if runtime.peers is not None:
+            await runtime.peers.open(runtime)
         await sync_to_async(bootstrap.from_environment)()
         await sync_to_async(publishing.load)(runtime)
         runtime.accepting = True
@@ -174,6 +208,8 @@ async def stop() -> None:
         await journal_writing.flush(runtime)
     except DatabaseError as problem:
         log.error("%d records could not be written any more: %s", runtime.journal.waiting, problem)
+    if runtime.peers is not None:
+        await runtime.peers.close(runtime)
     runtime.writer.submit(_close_database).result()
     runtime.writer.shutdown()
     await runtime.upstream.close()

@@ -127,10 +127,12 @@ async def first(
         route.policy.id,
         None,
         found.cursor,
+        found.ring,
     )
     granted = await granting.take(runtime, grant, key, now)
     if granted is None:
         return None
+    candidate = grant.granted(granted.lease)
     lease = granted.lease
     keep(runtime, granted, now)
     opening = Opening(
@@ -197,6 +199,9 @@ async def take(
             told = None if draws is None else explained(runtime, turn, step, draws, now)
             lease = await begun(runtime, turn, step, key, session, now)
             if lease is not None:
+                step = as_granted(step, lease)
+                if told is not None:
+                    told |= chosen_in(step)
                 return step, lease, told, waited_s
         elif isinstance(step, Halt):
             await end(runtime, turn, step, now, request_id)
@@ -226,6 +231,7 @@ async def begun(
             turn.state.routing.pop("affinity", None)  # told of a choice that did not come about
         return None
     lease = granted.lease
+    step = as_granted(step, lease)
     keep(runtime, granted, now)
     runtime.affinity.served(turn.resolved, session, turn.state.request.key_id, lease.key, now)
     turn.begin(step, now, lease.id)
@@ -267,10 +273,21 @@ def explained(
     rng = Random()
     rng.setstate(draws)
     found = explain_route(step.resolved, turn.state.request, runtime.store, now, rng).as_json()
-    candidate = step.candidate
     return {
         **found,
-        "selected_target_id": candidate.target.id,
-        "selected_credential_id": candidate.credential.id,
+        **chosen_in(step),
         **{name: turn.state.routing[name] for name in TOLD if name in turn.state.routing},
     }
+
+
+def chosen_in(step: Try) -> dict[str, str]:
+    candidate = step.candidate
+    return {
+        "selected_target_id": candidate.target.id,
+        "selected_credential_id": candidate.credential.id,
+    }
+
+
+def as_granted(step: Try, lease: Lease) -> Try:
+    """Where processes take turns, the lease is on the candidate whose turn it came to be."""
+    return step if step.ring is None else step.on(step.ring.named(lease.key))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from django.conf import settings
 
+from routeradmin.adapters.state_redis import election
 from routeradmin.services import heartbeats, journal_writing, retention, upkeep
 from routeradmin.services.probing import Prober
 from routeradmin.services.runtime import Runtime
 from routeradmin.worker.loop import Job
 from routeradmin.worker.scrapers import Scrapers
+
+CATCH_UP_EVERY_S = 0.8  # behind the pushes: an edit is everywhere within a second without them too
+
+Run = Callable[[Runtime], Awaitable[None]]
 
 
 async def expire_leases(runtime: Runtime) -> None:
@@ -25,24 +32,47 @@ async def send_alerts(runtime: Runtime) -> None:
     await runtime.alerts.send(runtime)
 
 
-def jobs() -> tuple[Job, ...]:
+def only_leading(run: Run) -> Run:
+    """For what only one process may do: the others leave it be."""
+
+    async def run_if_leading(runtime: Runtime) -> None:
+        if runtime.leads:
+            await run(runtime)
+
+    return run_if_leading
+
+
+def jobs(runtime: Runtime) -> tuple[Job, ...]:
     """The table, with state of its own for those jobs that keep some."""
+    shared = () if runtime.peers is None else sharing(runtime.plane)
     prober = Prober()
     return (
+        *shared,
         Job("expire leases", 0.25, expire_leases),
         # A kill may lose at most the last 250 ms of changes: half for waiting, half for writing.
         # A database that came back is written to soon: every second without it is one more to lose.
         Job("write journal", 0.1, journal_writing.flush, longest_pause_s=2.0),
         Job("take heartbeats", heartbeats.TICK_S, heartbeats.take),
-        Job("probe", 0.5, prober.tick, close=prober.stop),
+        Job("probe", 0.5, only_leading(prober.tick), close=prober.stop),
         Job("look for alerts", 2.0, look_for_alerts),
         Job("send alerts", 0.5, send_alerts),
         *answering_scrapers(),
         # Commands write to the database of a running server: their keys and imports count too.
-        Job("catch up", 1.0, upkeep.catch_up, longest_pause_s=5.0),
+        Job("catch up", CATCH_UP_EVERY_S, upkeep.catch_up, longest_pause_s=5.0),
         Job("note key use", 15.0, upkeep.note_key_use),
         Job("look at outside secrets", 5.0, upkeep.refresh_secrets),
-        Job("delete old records", 600.0, retention.retain, limit_s=300.0),
+        Job("delete old records", 600.0, only_leading(retention.retain), limit_s=300.0),
+    )
+
+
+def sharing(plane: str) -> tuple[Job, ...]:
+    """What a process of several does besides. A data plane leaves leading to the others."""
+    elect = () if plane == "data" else (Job("elect", election.RENEW_EVERY_S, upkeep.elect),)
+    return (
+        *elect,
+        Job("beat", 0.5, upkeep.beat),
+        Job("follow the clock", 10.0, upkeep.follow_clock),
+        Job("prune shared state", 60.0, only_leading(upkeep.prune)),
     )
 
 

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 async def start(runtime: Runtime) -> Worker:
     """The worker, running. The demo's providers are there before the first probe asks them."""
-    worker = Worker(runtime, (*jobs(), *await demo_jobs(runtime)))
+    worker = Worker(runtime, (*jobs(runtime), *await demo_jobs(runtime)))
     worker.start()
     return worker
 

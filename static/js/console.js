@@ -53,7 +53,9 @@
       location.reload();
     } else if (answer.status >= 400 && answer.status !== 409 && answer.status !== 422) {
       event.preventDefault();
-      complain(answer.status === 403
+      complain(answer.status === 503
+        ? "Not saved: the database cannot be reached. What you typed is still here; try again."
+        : answer.status === 403
         ? "Not allowed: your role lacks this right, or the page is too old. Load it again."
         : `The server answered ${answer.status}. Load the page again to see what is in force.`);
     }

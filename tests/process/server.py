@@ -83,7 +83,7 @@ class Server:
         return self.process
 
     def start(self) -> Server:
-        stdout = self.spawn().stdout
+        stdout = (self.process or self.spawn()).stdout
         assert stdout is not None
         first = stdout.readline().strip()
         assert first.startswith("routeradmin on http://"), (first, self.log.read_text())

@@ -22,7 +22,7 @@ from routeradmin.worker.management.commands.serve import (
         (1, "all", -1, "--port accepts 0 to 65535"),
         (0, "all", 8000, "--workers accepts 1 or more"),
         (2, "all", 8000, "DATABASE_URL and REDIS_URL"),
-        (1, "data", 8000, "serves everything from one process"),
+        (1, "data", 8000, "separate planes share state"),
     ],
 )
 def test_what_cannot_work_is_refused_in_words_that_say_what_to_do(

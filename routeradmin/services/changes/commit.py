@@ -101,6 +101,7 @@ def commit(edit: Edit, by: Actor, reason: str = "", about: tuple[str, str] | Non
             warnings += tuple(idle_now(runtime, draft.after, snapshot))
             _record(draft, number, by, reason, delta)
         publishing.put_in_force(runtime, snapshot, draft.after, opened)
+    runtime.announce()
     return Commit(number, True, draft.after, warnings, version)
 
 

@@ -39,7 +39,7 @@ def create_key(
             raise AlreadyExists("keys", row.prefix)
         row.save()
         _audit("create", row, {name: [None, _plain(values[name])] for name in values}, by, reason)
-    runtimes.get().keys.load()
+    _in_force()
     return row, token
 
 
@@ -60,7 +60,7 @@ def update_key(
                 setattr(row, name, values[name])
             _save(row)
             _audit("update", row, changes, by, reason)
-    runtimes.get().keys.load()
+    _in_force()
     return row
 
 
@@ -72,7 +72,7 @@ def revoke_key(uid: str, by: Actor, *, if_match: int | str = "*", reason: str = 
             row.revoked_at = _now()
             _save(row)
             _audit("revoke", row, {"revoked_at": [None, _plain(row.revoked_at)]}, by, reason)
-    runtimes.get().keys.load()
+    _in_force()
     return row
 
 
@@ -82,7 +82,7 @@ def delete_key(uid: str, by: Actor, *, if_match: int | str, reason: str = "") ->
         row = _found(uid, if_match)
         _audit("delete", row, {"name": [row.name, None]}, by, reason)
         row.delete()
-    runtimes.get().keys.load()
+    _in_force()
 
 
 def checked_fields(fields: Mapping[str, Any], needed: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -159,3 +159,10 @@ def _plain(value: Any) -> Any:
 
 def _audit(action: str, row: ApiKey, changes: dict[str, Any], by: Actor, reason: str) -> None:
     audit([Reported(action, "keys", row.uid, changes)], by, _now(), reason)
+
+
+def _in_force() -> None:
+    """Here at once, in other processes as soon as they hear of it."""
+    runtime = runtimes.get()
+    runtime.keys.load()
+    runtime.announce()

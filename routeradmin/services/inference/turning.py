@@ -157,13 +157,13 @@ class Turning:
 
     async def _try(self, step: Try, now: float) -> None:
         runtime, turn = self._runtime, self.turn
-        granted = await granting.take(
-            runtime, granting.grant_of(turn, step, self._key), self._key, now
-        )
+        grant = granting.grant_of(turn, step, self._key)
+        granted = await granting.take(runtime, grant, self._key, now)
         if granted is None:
             turn.lost(step.candidate.key)
             return
         lease, charge = granted
+        step = step.on(grant.granted(lease))
         circumstances.note_session(
             runtime, self._asking, self._session, now, lease.key, turn.state.routing
         )

@@ -1,4 +1,4 @@
-"""``manage.py serve``: both planes, console and worker in one process."""
+"""``manage.py serve``: both planes, console and worker, in one process or in several."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,14 +14,15 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, connections
 
 from routeradmin.adapters import directory_lock
 from routeradmin.adapters.directory_lock import DirectoryInUse
 from routeradmin.services import bootstrap
 from routeradmin.services import runtime as runtimes
-from routeradmin.worker.serving import CannotListen, Server, listen
+from routeradmin.worker.serving import BACKLOG, CannotListen, Server, listen
 from routeradmin.worker.static_files import collect_when_changed
+from routeradmin.worker.supervising import CannotStart, Supervisor, own_command
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -32,26 +34,36 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000, help="0 picks a free one")
-        parser.add_argument("--workers", type=int, default=1)
-        parser.add_argument("--plane", choices=("all", "data", "control"), default="all")
+        parser.add_argument("--workers", type=int, default=1, help="processes that serve the port")
+        parser.add_argument(
+            "--plane",
+            choices=("all", "data", "control"),
+            default="all",
+            help="data: decisions and inference; control: console and configuration",
+        )
         parser.add_argument("--demo", action="store_true", help="with simulated providers")
+        # From the process that watches the workers: its socket, and where to say "ready".
+        parser.add_argument("--listener", type=int, help=argparse.SUPPRESS)
+        parser.add_argument("--ready", type=int, help=argparse.SUPPRESS)
 
     def handle(self, *args: Any, **options: Any) -> None:
         refuse_what_cannot_work(options["workers"], options["plane"], options["port"])
+        if options["demo"] and options["workers"] > 1:
+            raise CommandError("--demo plays in one process: leave out --workers")
         os.umask(0o077)  # what is written into the data directory is nobody else's
+        runtimes.get().plane = options["plane"]
         with ending_quietly():
-            self.serve(options["host"], options["port"], options["demo"])
+            if options["listener"] is not None:
+                serve_as_worker(options["listener"], options["ready"])
+            elif options["workers"] > 1:
+                self.supervise(options)
+            else:
+                self.serve(options["host"], options["port"], options["demo"])
 
     def serve(self, host: str, port: int, with_demo: bool) -> None:
-        try:
-            directory_lock.hold(settings.DATA_DIR)
-            listener = listen(host, port)
-        except DirectoryInUse as problem:
-            raise CommandError(str(problem)) from problem
-        except CannotListen as problem:
-            raise CommandError(
-                f"cannot listen on {host} port {port} ({problem}): choose another with --port"
-            ) from problem
+        if not settings.IS_SHARED:
+            hold_directory()
+        listener = bound(host, port)
         prepare()
         runtimes.get().is_demo = with_demo
         url = url_of(host, listener.getsockname()[1])
@@ -62,6 +74,24 @@ class Command(BaseCommand):
             self.greet(url, host, made)
 
         Server(greet).run(sockets=[listener])
+
+    def supervise(self, options: dict[str, Any]) -> None:
+        host = options["host"]
+        listener = bound(host, options["port"])
+        listener.listen(BACKLOG)
+        prepare()
+        url = url_of(host, listener.getsockname()[1])
+
+        def greet() -> None:
+            self.greet(url, host, bootstrap.first_admin())
+            connections.close_all()
+
+        connections.close_all()
+        command = own_command(options["plane"])
+        try:
+            Supervisor(command, listener, options["workers"]).run(greet)
+        except CannotStart as problem:
+            raise CommandError(f"the workers do not start: {problem}") from problem
 
     def greet(self, url: str, host: str, made: tuple[str, str] | None) -> None:
         self.stdout.write(f"routeradmin on {url}")
@@ -81,16 +111,44 @@ def refuse_what_cannot_work(workers: int, plane: str, port: int) -> None:
         raise CommandError("--port accepts 0 to 65535; 0 picks a free one")
     if workers < 1:
         raise CommandError("--workers accepts 1 or more")
-    if workers > 1 and not (settings.DATABASE_URL.startswith("postgres") and settings.REDIS_URL):
+    if workers > 1 and not settings.IS_SHARED:
         raise CommandError(
             "several workers share state through PostgreSQL and Redis: set DATABASE_URL and "
             "REDIS_URL, or serve with --workers 1"
         )
-    if workers > 1 or plane != "all":
+    if plane != "all" and not settings.IS_SHARED:
         raise CommandError(
-            "this release serves everything from one process; several workers and separate planes "
-            "are not there yet"
+            "separate planes share state through PostgreSQL and Redis: set DATABASE_URL and "
+            "REDIS_URL, or leave out --plane"
         )
+
+
+def hold_directory() -> None:
+    """Raises CommandError."""
+    try:
+        directory_lock.hold(settings.DATA_DIR)
+    except DirectoryInUse as problem:
+        raise CommandError(str(problem)) from problem
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Raises CommandError."""
+    try:
+        return listen(host, port)
+    except CannotListen as problem:
+        raise CommandError(
+            f"cannot listen on {host} port {port} ({problem}): choose another with --port"
+        ) from problem
+
+
+def serve_as_worker(listener: int, ready: int) -> None:
+    """One of several processes on a socket that another one watches."""
+
+    async def greet() -> None:
+        os.write(ready, b"1")
+        os.close(ready)
+
+    Server(greet, among_others=True).run(sockets=[socket.socket(fileno=listener)])
 
 
 @contextlib.contextmanager

@@ -1,0 +1,149 @@
+"""This process's picture of the shared candidates: what Redis told, and own steps under way.
+
+Counters are always the last ones told, with the own grants that are still unanswered on top.
+Health records carry a version. A verdict is reached here on the version at hand and counts at
+once in the picture; Redis keeps it if that version is still the newest, and otherwise sends the
+newer record, which then takes the place of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import Any
+
+from routeradmin.adapters.local_states import LocalStates
+from routeradmin.adapters.state_redis import wire
+from routeradmin.adapters.state_redis.wire import Counts
+from routeradmin.engine import durable
+from routeradmin.engine.state import CandidateKey, CandidateState, Change, Health
+from routeradmin.engine.windows import window
+
+Judge = Callable[[CandidateState], Sequence[Change]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judgement changed, and how Redis is told: version seen, record, counters."""
+
+    changes: tuple[Change, ...]
+    expected: int
+    record: str
+    deltas: dict[str, Any]
+
+
+NO_VERDICT = Verdict((), wire.UNSEEN, "", wire.NOTHING)
+
+
+class Mirror:
+    """``taken`` is called whenever another process's health record took its place here."""
+
+    def __init__(self, local: LocalStates, lock: RLock) -> None:
+        self._local = local
+        self._lock = lock
+        self._under_way: dict[CandidateKey, list[int]] = {}
+        self.taken: Callable[[], None] = lambda: None
+
+    def start(self, key: CandidateKey, tokens: int) -> None:
+        """An own grant is on its way: the next choice must see it."""
+        state = self._local.at(key)
+        own = self._under_way.setdefault(key, [0, 0])
+        own[0] += 1
+        own[1] += tokens
+        self._add(state, 1, tokens)
+
+    def ended(self, key: CandidateKey, tokens: int) -> None:
+        """It was answered, one way or the other."""
+        own = self._under_way.get(key)
+        if own is None:
+            return
+        own[0] -= 1
+        own[1] -= tokens
+        if own[0] <= 0:
+            del self._under_way[key]
+        self._add(self._local.at(key), -1, -tokens)
+
+    def _add(self, state: CandidateState, leases: int, tokens: int) -> None:
+        state.active = max(0, state.active + leases)
+        state.rpm_used = max(0, state.rpm_used + leases)
+        state.tpm_used = max(0, state.tpm_used + tokens)
+
+    def drop_under_way(self) -> None:
+        self._under_way.clear()
+
+    def count(self, key: CandidateKey, counts: Counts, now: float) -> CandidateState | None:
+        """Take the counters over; None for a candidate that this catalog does not have."""
+        state = self._local.get(key)
+        if state is None:
+            if not self._local.names(key):
+                return None
+            state = self._local.at(key)
+        leases, tokens = self._under_way.get(key, (0, 0))
+        state.active = counts.active + leases
+        if counts.window >= state.window or counts.window >= window(now):
+            state.window = counts.window
+            state.rpm_used = counts.rpm_used + leases
+            state.tpm_used = counts.tpm_used + tokens
+            state.minute_successes = counts.minute_successes
+            state.minute_failures = counts.minute_failures
+        state.successes, state.failures = counts.successes, counts.failures
+        if counts.latency_ema_ms is not None:
+            state.latency_ema_ms = counts.latency_ema_ms
+        self._local.review(state, now)
+        return state
+
+    def take(
+        self, key: CandidateKey, version: int, record: str, now: float, *, force: bool = False
+    ) -> None:
+        """Another's health record, if it is newer than what is here (or in any case)."""
+        state = self._local.get(key)
+        if state is None and self._local.names(key):
+            state = self._local.at(key)
+        if state is None or (version <= state.version and not force):
+            return
+        wire.put_record(state, record or wire.record_text(CandidateState(key)))
+        state.version = version
+        self._local.review(state, now)
+        self.taken()
+
+    def weigh(
+        self,
+        key: CandidateKey,
+        judge: Judge,
+        now: float,
+        latency_ms: float | None = None,
+        *,
+        anyway: bool = False,
+    ) -> Verdict:
+        """Let ``judge`` change the picture, and put down what it did; ``anyway``: the record
+        is sent even where it left it as it was."""
+        state = self._local.at(key)
+        before = replace(state)
+        changes = tuple(judge(state))
+        record = wire.record_text(state)
+        untold = before.version == 0 and durable.record(state) is not None
+        if record == wire.record_text(before) and not (untold or anyway):
+            record = ""
+        else:
+            state.version = before.version + 1
+        self._local.review(state, now)
+        found = wire.deltas(before, state, latency_ms, window(now))
+        return Verdict(changes, before.version, record, found)
+
+
+def in_order(state: CandidateState) -> bool:
+    """Nothing that a success could mend: counting it needs no look at its health."""
+    return (
+        state.health is Health.HEALTHY
+        and state.cooldown is None
+        and not (
+            state.recovering
+            or state.needs_attention
+            or state.consecutive_failures
+            or state.probe_failures
+            or state.probe_unhealthy
+            or state.rate_level
+            or state.transient_level
+        )
+    )

@@ -1,0 +1,261 @@
+"""Health that processes share, and how a process comes to share state and goes on alone."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from routeradmin.adapters.state_memory import REVIEW_EVERY_S
+from routeradmin.adapters.state_redis import wire
+from routeradmin.adapters.state_redis.leasing import SharedLeases
+from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Unreachable
+from routeradmin.adapters.state_redis.mirror import Judge, Verdict
+from routeradmin.adapters.state_redis.wire import Counts, key_text
+from routeradmin.engine import durable, health
+from routeradmin.engine.leases import Record
+from routeradmin.engine.state import CandidateKey, CandidateState, Change
+from routeradmin.engine.windows import roll, window
+
+FEW = 100  # steps that may stand before a request's own
+
+
+class SharedHealth(SharedLeases):
+    """Every verdict is kept by Redis if it was reached on the newest record, else reached again.
+
+    ``on_reach`` is called with False when Redis goes out of reach and with True when it is back.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        prefix: str,
+        clock: Callable[[], float],
+        epoch: str | None = None,
+        limit_s: float = LIMIT_S,
+    ) -> None:
+        super().__init__(url, prefix, clock, epoch, limit_s)
+        self.on_reach: Callable[[bool], None] = lambda reached: None
+        self.since = "0"
+        self.shared_epoch = ""
+
+    async def _commit(
+        self, key: CandidateKey, judge: Judge, now: float, fence: str = ""
+    ) -> tuple[Change, ...]:
+        """Judge until Redis keeps it; the changes, told."""
+        answer: Answer | None = None
+        while True:
+            with self._lock:
+                verdict = self.mirror.weigh(key, judge, now)
+                self._changed(self._local.at(key), now)
+            try:
+                answer = await self.link.call(_commit_step(key, verdict, fence))
+            except Unreachable:
+                answer = None
+                break
+            if not self._refused(key, answer, now):
+                break
+        if answer is not None and answer[0] == "deposed":
+            self._learn(key_text(key), answer[1], answer[2], now)
+            return ()
+        self._tell(verdict.changes)
+        return verdict.changes
+
+    def _commit_later(
+        self, key: CandidateKey, judge: Judge, now: float, *, anyway: bool = False
+    ) -> None:
+        """The same without waiting, from wherever; told once Redis has kept it.
+
+        ``anyway``: the record is sent even if the judge leaves it as it is.
+        """
+        with self._lock:
+            verdict = self.mirror.weigh(key, judge, now, anyway=anyway)
+
+        def then(answer: Answer | None) -> None:
+            if answer is not None and self._refused(key, answer, now):
+                self._commit_later(key, judge, now)
+            elif answer is None or answer[0] == "kept":
+                self._tell(verdict.changes)
+
+        if self.link.is_up:
+            self.link.post(_commit_step(key, verdict, ""), then)
+        else:
+            self._tell(verdict.changes)
+
+    def _refused(self, key: CandidateKey, answer: Answer, now: float) -> bool:
+        """Whether another's record came first (it is taken over)."""
+        if answer[0] == "conflict":
+            self._learn(key_text(key), answer[1], answer[2], now)
+            return True
+        if answer[0] == "kept":
+            with self._lock:
+                self.mirror.count(key, Counts.of(answer[1]), now)
+        return False
+
+    def _review_suspects(self, now: float) -> list[Change]:
+        """Whichever process writes down first that a cooldown ended tells of it."""
+        if not self.link.is_up:
+            return super()._review_suspects(now)
+        if now < self._next_review:
+            return []
+        self._next_review = now + REVIEW_EVERY_S
+        for state in self._local.suspected():
+            roll(state, now)
+            cooldown = state.cooldown
+            if cooldown is not None and cooldown.until <= now and not state.recovering:
+                self._commit_later(state.key, lambda s: health.settle_elapsed(s, now), now)
+            else:
+                self._local.review(state, now)
+        return []
+
+    # coming and going
+
+    async def _join(self) -> None:
+        """Learn everything, put what happened apart beside it, and share from here on.
+
+        The bulk is told while requests still go on alone, so that none waits behind it.
+        """
+        was = self.shared_epoch
+        entries = await self._everything()
+        told: set[str] = set()
+        await self._tell_turns(everything=was not in ("", self.shared_epoch))
+        while len(steps := self._leases_to_tell(told)) > FEW:
+            await self.link.ask(*steps)
+        now = self.clock()
+        with self._lock:
+            charges = self.apart.charges(self._local, window(now))
+            met = {wire.key_of(key): (Counts.of(sent), record) for key, sent, record in entries}
+            # Before the first catalog is bound nobody knows which of these it has.
+            for key, (counts, _) in met.items():
+                self.mirror.count(key, counts, now)
+            self.link.rise()
+            for step in (*steps, *self._leases_to_tell(told)):
+                self.link.post(step)
+            for key, charge in charges.items():
+                self.link.post(("charge", key_text(key), *charge))
+            for state in list(self._local):
+                self._reconcile(state, met.get(state.key), now)
+            for turn_id in self.apart.turns:
+                self._send_turn(turn_id)
+            self.apart.clear()
+            self._seq += 1
+        self.link.post(("poll", repr(now), self.since, ""), self.heard)
+        self.on_reach(True)
+
+    def _leases_to_tell(self, told: set[str]) -> list[tuple[Any, ...]]:
+        """Open leases that were not told yet (telling twice does no harm), then ends."""
+        now = self.clock()
+        fresh = [one for one in self._book.open_records() if one.lease.id not in told]
+        told.update(one.lease.id for one in fresh)
+        return [*map(_adopt_step, fresh), *self.apart.take_ends(now)]
+
+    async def _tell_turns(self, *, everything: bool) -> None:
+        """``everything``: Redis lost what it had, so all that is remembered here."""
+        turn_ids = list(self._turns) if everything else list(self.apart.turns)
+        for start in range(0, len(turn_ids), FEW):
+            some = turn_ids[start : start + FEW]
+            texts = [(one, self._turn_text(one)) for one in some]
+            await self.link.ask(*(("offer_turn", one, text) for one, text in texts if text))
+            self.apart.turns.difference_update(some)
+
+    def _send_turn(self, turn_id: str) -> None:
+        text = self._turn_text(turn_id)
+        if text is None:
+            return
+
+        def then(answer: Answer | None) -> None:
+            if answer is None:
+                self.apart.turns.add(turn_id)
+
+        self.link.post(("save_turn", turn_id, text), then)
+
+    async def _everything(self) -> list[Any]:
+        entries: list[Any] = []
+        since, epoch = "0", secrets.token_hex(8)
+        while True:
+            ((last, found_epoch, found, more),) = await self.link.ask(
+                ("poll", repr(self.clock()), since, epoch)
+            )
+            entries += found or []
+            since = last
+            if not more:
+                self.since, self.shared_epoch = last, found_epoch
+                return entries
+
+    def _reconcile(self, state: CandidateState, met: tuple[Counts, Any] | None, now: float) -> None:
+        """The newer secret, then the later end of a cooldown wins; else what Redis has."""
+        told = met[1] if met is not None else None
+        version = met[0].version if met is not None else 0
+        mine = wire.record_text(state)
+        state.version = version
+        if told:
+            theirs = CandidateState(state.key)
+            wire.put_record(theirs, told)
+            ours_stands = self.apart.began and (state.secret_version, state.cooldown_until) > (
+                theirs.secret_version,
+                theirs.cooldown_until,
+            )
+            if not ours_stands:
+                self.mirror.take(state.key, version, told, now, force=True)
+                return
+        if (told or durable.record(state) is not None) and mine != told:
+            self._commit_later(state.key, lambda s: (), now, anyway=True)
+
+    def _turn_text(self, turn_id: str) -> str | None:
+        saved_at, turn = self._turns.get(turn_id, (0.0, None))
+        return None if turn is None else wire.turn_text(turn, saved_at)
+
+    def _part(self) -> None:
+        """From here on limits are this process's own; others' leases count for nothing."""
+        now = self.clock()
+        with self._lock:
+            self.mirror.drop_under_way()
+            own = self._book.open_by_key()
+            self.apart.begin(self._local)
+            for state in self._local:
+                state.active = own[state.key]
+                self._local.review(state, now)
+            self._seq += 1
+        self.on_reach(False)
+
+    def heard(self, answer: Answer | None) -> None:
+        """A poll's answer: others' counters, and records whose push was missed."""
+        if answer is None:
+            return
+        last, epoch, entries, _ = answer
+        if epoch != self.shared_epoch:
+            self.link.fall("Redis lost its data")
+            return
+        now = self.clock()
+        with self._lock:
+            self.since = last
+            for text, sent, record in entries or ():
+                key, counts = wire.key_of(text), Counts.of(sent)
+                self.mirror.count(key, counts, now)
+                if record:
+                    self.mirror.take(key, counts.version, record, now)
+            self._seq += bool(entries)
+
+    def pushed(self, key: str, version: int, record: str) -> None:
+        """Another process's verdict, the moment it was kept."""
+        with self._lock:
+            self.mirror.take(wire.key_of(key), version, record, self.clock())
+            self._seq += 1
+
+
+def _adopt_step(record: Record) -> tuple[Any, ...]:
+    lease = record.lease
+    return (
+        "adopt",
+        lease.id,
+        repr(lease.expires_at),
+        key_text(lease.key),
+        lease.secret_version,
+        wire.facts(lease),
+        lease.window,
+        lease.held_tokens,
+    )
+
+
+def _commit_step(key: CandidateKey, verdict: Verdict, fence: str) -> tuple[Any, ...]:
+    return ("commit", key_text(key), verdict.expected, verdict.record, verdict.deltas, fence)

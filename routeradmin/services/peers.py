@@ -1,0 +1,129 @@
+"""The processes of one system: who serves which revision, who leads, who is behind."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from asgiref.sync import sync_to_async
+from django.db import DatabaseError
+
+from routeradmin.adapters.clock import SteadyClock
+from routeradmin.adapters.state_redis import RedisStore
+from routeradmin.adapters.state_redis.election import Election
+from routeradmin.adapters.state_redis.link import Unreachable
+from routeradmin.services import publishing
+
+if TYPE_CHECKING:
+    from routeradmin.services.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+STALE_S = 10.0  # a process that has not been heard of for this long is gone
+QUICK_S = 0.02  # answers slower than this say little about what time it is
+PUBLISHED = "published"
+
+
+@dataclass(eq=False)
+class Peers:
+    """This process among the others that share its Redis. ``others`` are their last beats."""
+
+    store: RedisStore
+    election: Election
+    others: dict[str, dict[str, Any]] = field(default_factory=dict)
+    suspected: frozenset[str] = frozenset()
+    _newest: tuple[int, float] = (0, 0.0)
+    _catching_up: asyncio.Task[None] | None = None
+    _again: bool = False
+
+    async def open(self, runtime: Runtime) -> None:
+        """Share state from here on, or go on alone until Redis answers."""
+        self.store.on_reach = lambda reached: mark(runtime, reached)
+        self.store.mirror.taken = runtime.journal.mark_state
+        self.store.on_told.append(lambda message: self._told(runtime, message))
+        await self.store.open()
+        if self.store.is_shared and isinstance(runtime.clock, SteadyClock):
+            seconds, took_s = await self.store.link.time_s()
+            runtime.clock.set_to(seconds + took_s / 2)
+
+    async def close(self, runtime: Runtime) -> None:
+        await self.election.resign()
+        self.store.link.post(("gone", runtime.process_id))
+        await self.store.close()
+
+    async def beat(self, runtime: Runtime) -> None:
+        """Tell where this process is, and hear where the others are."""
+        now = runtime.clock()
+        own = {
+            "revision": runtime.current.revision,
+            "plane": runtime.plane,
+            "leads": runtime.leads,
+            "degraded": sorted(runtime.degraded),
+            "at": now,
+        }
+        step = ("beat", runtime.process_id, orjson.dumps(own).decode())
+        try:
+            answer = await self.store.link.call(step)
+        except Unreachable:
+            return
+        found = answer[0] or []
+        heard = {
+            name: orjson.loads(text) for name, text in zip(found[::2], found[1::2], strict=True)
+        }
+        for name in [n for n, beat in heard.items() if beat["at"] < now - STALE_S]:
+            del heard[name]
+            self.store.link.post(("gone", name))
+        heard.pop(runtime.process_id, None)
+        self.others = heard
+        newest = max([runtime.current.revision, *(beat["revision"] for beat in heard.values())])
+        if newest > self._newest[0]:
+            self._newest = (newest, now)
+
+    def lag_ms(self, revision: int, now: float) -> int:
+        """For how long there has been a newer revision than this one."""
+        newest, since = self._newest
+        return 0 if revision >= newest else max(1, round((now - since) * 1000))
+
+    async def follow_clock(self, runtime: Runtime) -> None:
+        """Windows, cooldowns and leases of all machines go by Redis's clock."""
+        if self.store.is_shared and isinstance(runtime.clock, SteadyClock):
+            seconds, took_s = await self.store.link.time_s()
+            if took_s < QUICK_S:
+                runtime.clock.follow(seconds + took_s / 2)
+
+    async def prune(self) -> None:
+        """Keys of what left the catalog while no process that knew it was there."""
+        try:
+            self.suspected = await self.store.prune(self.suspected)
+        except Unreachable:
+            self.suspected = frozenset()
+
+    def _told(self, runtime: Runtime, message: list[Any]) -> None:
+        """Another process published: look now, not at the next poll."""
+        if message[0] != PUBLISHED or message[1] == runtime.process_id:
+            return
+        if self._catching_up is not None and not self._catching_up.done():
+            self._again = True
+            return
+        self._catching_up = asyncio.create_task(self._catch_up(runtime))
+
+    async def _catch_up(self, runtime: Runtime) -> None:
+        while True:
+            self._again = False
+            try:
+                await sync_to_async(publishing.catch_up)(runtime)
+            except DatabaseError as problem:
+                log.warning("cannot look at what was published: %s", problem)
+            if not self._again:
+                return
+
+
+def mark(runtime: Runtime, reached: bool) -> None:
+    """The word in ``degraded`` for a store that only this process's state is in."""
+    if reached:
+        runtime.degraded.discard("store")
+    else:
+        runtime.degraded.add("store")

@@ -1,0 +1,157 @@
+"""``serve --workers N``: one listening socket, N processes behind it, each replaced when it ends.
+
+SIGTERM and SIGINT stop them all; SIGHUP replaces them one after the other, each only once its
+successor answers, so that no moment is without one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 0.1
+START_LIMIT_S = 60.0
+STOP_LIMIT_S = 40.0  # above what a worker gives its open requests
+QUICK_END_S = 5.0  # a worker that ends sooner is started again only after a pause
+PAUSE_S = 1.0
+
+
+class CannotStart(Exception):
+    """A worker process ended, or did not answer, at the start."""
+
+
+@dataclass(eq=False)
+class Child:
+    """One worker process; it writes a line to its pipe once it answers requests."""
+
+    process: subprocess.Popen[bytes]
+    pipe: int
+    started_at: float
+    is_ready: bool = False
+
+    def look(self) -> None:
+        if not self.is_ready:
+            try:
+                self.is_ready = bool(os.read(self.pipe, 1))
+            except BlockingIOError:
+                return
+
+    @property
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+
+@dataclass(eq=False)
+class Supervisor:
+    """``command`` plus ``--listener FD --ready FD`` starts a worker."""
+
+    command: Sequence[str]
+    listener: socket.socket
+    count: int
+    children: list[Child] = field(default_factory=list)
+    _signals: list[int] = field(default_factory=list)
+
+    def run(self, greet: Callable[[], None]) -> None:
+        """Until told to stop. Raises CannotStart."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda caught, frame: self._signals.append(caught))
+        try:
+            self.children = [self._start() for _ in range(self.count)]
+            for child in self.children:
+                self._wait_for(child)
+            if not self._stopping:
+                greet()
+            self._watch()
+        finally:
+            self._stop(self.children)
+
+    @property
+    def _stopping(self) -> bool:
+        return any(number != signal.SIGHUP for number in self._signals)
+
+    def _watch(self) -> None:
+        while not self._stopping:
+            if self._signals:
+                self._signals.clear()
+                self._replace_all()
+            for place, child in enumerate(self.children):
+                child.look()
+                if child.has_ended and not self._stopping:
+                    self.children[place] = self._again(child)
+            time.sleep(LOOK_EVERY_S)
+
+    def _again(self, child: Child) -> Child:
+        log.error("worker %d ended with status %s: starting another", *_end(child))
+        os.close(child.pipe)
+        if time.monotonic() - child.started_at < QUICK_END_S:
+            time.sleep(PAUSE_S)
+        return self._start()
+
+    def _replace_all(self) -> None:
+        for place, old in enumerate(list(self.children)):
+            if self._stopping:
+                return
+            new = self._start()
+            try:
+                self._wait_for(new)
+            except CannotStart as problem:
+                log.error("%s: the workers that run go on", problem)
+                self._stop([new])
+                return
+            self.children[place] = new
+            self._stop([old])
+        log.warning("all workers were replaced")
+
+    def _start(self) -> Child:
+        read, write = os.pipe()
+        os.set_blocking(read, False)
+        handle = self.listener.fileno()
+        process = subprocess.Popen(  # noqa: S603  # our own command line
+            [*self.command, "--listener", str(handle), "--ready", str(write)],
+            pass_fds=(handle, write),
+            start_new_session=True,  # Ctrl-C is this process's to hand on
+        )
+        os.close(write)
+        return Child(process, read, time.monotonic())
+
+    def _wait_for(self, child: Child) -> None:
+        ends = time.monotonic() + START_LIMIT_S
+        while not child.is_ready and not self._stopping:
+            child.look()
+            if child.has_ended:
+                raise CannotStart("worker %d ended with status %s" % _end(child))  # noqa: UP031
+            if time.monotonic() > ends:
+                raise CannotStart(f"a worker did not answer within {START_LIMIT_S:g} s")
+            time.sleep(LOOK_EVERY_S / 2)
+
+    def _stop(self, children: Sequence[Child]) -> None:
+        for child in children:
+            if not child.has_ended:
+                child.process.send_signal(signal.SIGTERM)
+        ends = time.monotonic() + STOP_LIMIT_S
+        for child in children:
+            try:
+                child.process.wait(max(0.0, ends - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                log.error("worker %d did not stop: it is killed", child.process.pid)
+                child.process.kill()
+                child.process.wait()
+            os.close(child.pipe)
+
+
+def _end(child: Child) -> tuple[int, int | None]:
+    return child.process.pid, child.process.returncode
+
+
+def own_command(plane: str) -> list[str]:
+    """The command line of a worker: this program again."""
+    return [sys.executable, sys.argv[0], "serve", "--plane", plane]

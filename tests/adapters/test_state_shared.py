@@ -1,0 +1,322 @@
+"""Two processes' stores over one Redis: what one does the other knows of."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import redis
+
+from routeradmin.adapters.state_redis import RedisStore
+from routeradmin.engine.policy import DEFAULT_POLICY
+from routeradmin.engine.resolve import resolve
+from routeradmin.engine.select import Selected, select
+from routeradmin.engine.snapshot import Snapshot
+from routeradmin.engine.state import CandidateState, Change, Grant, Lease, LeaseFenced, ReportState
+from routeradmin.engine.turn_state import Opening
+from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, Run, kept_turn
+from tests.engine.world import ASK, NOW, catalog, deployment, route
+from tests.redis_at_hand import Prefix
+
+pytestmark = pytest.mark.services
+
+
+class Pair:
+    """Two stores, ``one`` and ``two``, as two processes would have them."""
+
+    def __init__(self, run: Run, prefix: Prefix) -> None:
+        self.run = run
+        self.prefix = prefix
+        self.now = NOW
+        self.stores: list[RedisStore] = []
+
+    def start(self, snapshot: Snapshot) -> RedisStore:
+        store = RedisStore(self.prefix.url, self.prefix.name, lambda: self.now, limit_s=5.0)
+        self.stores.append(store)
+        self.run(store.open(follow=False))
+        store.bind(snapshot)
+        return store
+
+    def both(self, snapshot: Snapshot) -> tuple[RedisStore, RedisStore]:
+        return self.start(snapshot), self.start(snapshot)
+
+    def look(self, store: RedisStore) -> None:
+        self.run(look(store))
+
+    def take(self, store: RedisStore, snapshot: Snapshot, **more: Any) -> Lease | None:
+        candidate = snapshot.routes["r"].candidates[0]
+        found: Lease | None = self.run(
+            store.reserve(Grant(candidate, "me", 60.0, 0, "r", **more), self.now)
+        )
+        return found
+
+    def settle(self, store: RedisStore, lease: Lease, outcome: Any = OK) -> Any:
+        return self.run(store.settle(lease.id, outcome, DEFAULT_POLICY, self.now))
+
+
+async def look(store: RedisStore) -> None:
+    """What a poll brings."""
+    store.heard(await store.link.call(("poll", repr(store.clock()), store.since, "")))
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+@pytest.fixture
+def pair(run: Run, redis_prefix: Prefix) -> Iterator[Pair]:
+    pair = Pair(run, redis_prefix)
+    yield pair
+    for store in pair.stores:
+        run(store.close())
+
+
+def state_of(store: RedisStore, snapshot: Snapshot) -> CandidateState:
+    return store.of(snapshot.routes["r"].candidates[0])
+
+
+def keys(prefix: Prefix, part: str) -> list[str]:
+    client = redis.Redis.from_url(prefix.url)
+    found = [key.decode() for key in client.scan_iter(match=f"{{{prefix.name}}}:{part}*")]
+    client.close()
+    return found
+
+
+def test_the_last_slot_is_given_once_whoever_asks(pair: Pair) -> None:
+    snapshot = catalog([deployment("a", max_parallel_requests=1)])
+    one, two = pair.both(snapshot)
+    lease = pair.take(one, snapshot)
+    assert lease is not None
+    assert pair.take(two, snapshot) is None
+    assert state_of(two, snapshot).active == 1, "the refusal told what stands in the way"
+    pair.run(one.release(lease.id, NOW))
+    assert pair.take(two, snapshot) is not None
+
+
+def test_a_report_may_come_to_another_process(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    lease = pair.take(one, snapshot, turn_id="t")
+    assert lease is not None
+    assert pair.run(two.lease(lease.id)) == lease
+    assert pair.run(two.phase(lease.id)) is ReportState.OPEN
+    settled = pair.settle(two, lease, LIMITED)
+    assert (settled.state, settled.lease) == (ReportState.OPEN, lease)
+    pair.run(two.keep_answer(lease.id, {"released": True}, NOW))
+    again = pair.settle(one, lease, BROKEN)
+    assert (again.state, again.answer) == (ReportState.REPEATED, {"released": True})
+    state = state_of(one, snapshot)
+    assert (state.active, state.failures, state.cooldown_until) == (0, 1, NOW + 20)
+
+
+def test_a_lease_renewed_or_released_elsewhere_is_known_everywhere(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    lease = pair.take(one, snapshot)
+    assert lease is not None
+    renewed = pair.run(two.renew(lease.id, 90, NOW, lease.generation))
+    assert renewed.expires_at == NOW + 90
+    with pytest.raises(LeaseFenced):
+        pair.run(two.release(lease.id, NOW, lease.generation + 1))
+    assert pair.run(two.release(lease.id, NOW)) is True
+    assert pair.run(one.release(lease.id, NOW)) is False
+    with pytest.raises(LeaseFenced):
+        pair.run(one.renew(lease.id, 5, NOW))
+
+
+def test_verdicts_reached_at_once_do_not_undo_each_other(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    leases = [pair.take(one, snapshot) for _ in range(3)]
+    stores = (one, two, one)
+    heard: list[Change] = []
+    for store in (one, two):
+        store.listen(heard.extend)
+
+    async def fail_together() -> None:
+        await asyncio.gather(
+            *(
+                store.settle(lease.id, BROKEN, DEFAULT_POLICY, NOW)
+                for store, lease in zip(stores, leases, strict=True)
+                if lease is not None
+            )
+        )
+
+    pair.run(fail_together())
+    for store in (one, two):
+        pair.look(store)
+        state = state_of(store, snapshot)
+        assert state.cooldown_until == NOW + 5, "the third failure in a row cools"
+        assert (state.failures, state.active) == (3, 0)
+    assert [one.kind for one in heard].count("cooldown-set") == 1
+
+
+def test_successes_are_added_up(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+
+    async def succeed(store: RedisStore) -> None:
+        candidate = snapshot.routes["r"].candidates[0]
+        lease = await store.reserve(Grant(candidate, "me", 60, 0, "r"), NOW)
+        assert lease is not None
+        await store.settle(lease.id, OK, DEFAULT_POLICY, NOW)
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(succeed(store) for store in (one, two) for _ in range(20)))
+
+    pair.run(all_at_once())
+    for store in (one, two):
+        pair.look(store)
+        state = state_of(store, snapshot)
+        assert (state.successes, state.minute_successes, state.active) == (40, 40, 0)
+        assert state.latency_ema_ms == pytest.approx(100.0)
+
+
+def test_turns_are_taken_in_one_order_by_all(pair: Pair) -> None:
+    """Round robin over two processes that ask at the same instant is even to within one."""
+    snapshot = catalog(
+        [deployment(name) for name in "abc"], route(list("abc"), strategy="round_robin")
+    )
+    one, two = pair.both(snapshot)
+    counted: Counter[str] = Counter()
+
+    async def ask(store: RedisStore) -> None:
+        resolved = resolve(snapshot, "m")
+        found = await select(resolved, ASK, store, NOW, random.Random(1))
+        assert isinstance(found, Selected)
+        assert found.pick.candidate.key == found.lease.key
+        counted[found.lease.key.deployment] += 1
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(ask(store) for store in (one, two) for _ in range(50)))
+
+    pair.run(all_at_once())
+    assert sum(counted.values()) == 100
+    assert max(counted.values()) - min(counted.values()) <= 1
+
+
+def test_turns_may_go_on_in_another_process(pair: Pair) -> None:
+    one, two = pair.both(catalog([deployment("a")]))
+    pair.run(one.save_turn(kept_turn("t", "m"), NOW))
+    pair.look(one)
+    found = pair.run(two.load_turn("t", NOW + 10))
+    assert found is not None
+    assert (found.id, found.model) == ("t", "m")
+    asked = replace(ASK, exclude=frozenset({"b"}), headers=(("x", "y"),), opaque=(None, "r"))
+    opening = Opening("l", "m", "r", asked, A, 0, "l", NOW)
+    pair.run(one.save_turn(opening, NOW))
+    pair.look(one)
+    assert pair.run(two.load_turn("l", NOW)) == opening
+
+
+def test_a_process_that_starts_knows_what_the_others_know(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one = pair.start(snapshot)
+    lease, kept = pair.take(one, snapshot), pair.take(one, snapshot)
+    assert lease is not None
+    assert kept is not None
+    pair.settle(one, lease, LIMITED)
+    late = pair.start(snapshot)
+    state = state_of(late, snapshot)
+    assert (state.active, state.cooldown_until) == (1, NOW + 20)
+    outdated = [{**record, "cooldown": None} for record in one.export(NOW)]
+    late.restore(outdated, NOW)
+    assert state_of(late, snapshot).cooldown_until == NOW + 20
+
+
+def test_leases_of_a_process_that_died_run_out(pair: Pair) -> None:
+    snapshot = catalog([deployment("a", max_parallel_requests=50)])
+    one, two = pair.both(snapshot)
+    for _ in range(50):
+        assert pair.take(one, snapshot) is not None
+    assert pair.take(two, snapshot) is None
+    pair.now += 60
+    pair.look(two)
+    assert state_of(two, snapshot).active == 0
+    assert pair.take(two, snapshot) is not None
+
+
+def test_what_leaves_the_catalog_leaves_redis(pair: Pair) -> None:
+    both = catalog([deployment("a"), deployment("b")])
+    one, two = pair.both(both)
+    for candidate in both.routes["r"].candidates:
+        pair.run(one.reserve(Grant(candidate, "me", 60, 0, "r"), NOW))
+    assert len(keys(pair.prefix, "candidate:")) == 2
+    less = catalog([deployment("a")])
+    one.bind(less)
+    two.bind(less)
+    pair.look(two)
+    pair.look(one)
+    assert len(keys(pair.prefix, "candidate:")) == 1
+    assert {state.key for state in two.states()} == {A}
+
+
+def test_keys_of_a_catalog_long_gone_are_pruned_at_the_second_sight(pair: Pair) -> None:
+    gone = catalog([deployment("gone")])
+    one = pair.start(gone)
+    assert pair.take(one, gone) is not None
+    two = pair.start(catalog([deployment("a")]))
+    suspected = pair.run(two.prune(frozenset()))
+    assert len(keys(pair.prefix, "candidate:")) == 1
+    assert pair.run(two.prune(suspected)) == frozenset()
+    pair.look(two)
+    assert keys(pair.prefix, "candidate:") == []
+
+
+def test_a_new_secret_is_renewed_once_for_all(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    lease = pair.take(one, snapshot)
+    assert lease is not None
+    pair.settle(one, lease, LIMITED)
+    pair.look(two)
+    heard: list[str] = []
+    for store in (one, two):
+        store.listen(lambda changes: heard.extend(change.kind for change in changes))
+    d = deployment("a")
+    rotated = catalog([replace(d, credentials=(replace(d.credentials[0], secret_version=1),))])
+    for store in (one, two):
+        store.bind(rotated)
+    for store in (one, two):
+        pair.look(store)
+        assert state_of(store, rotated).cooldown is None
+    assert heard == ["cooldown-cleared"]
+
+
+def test_the_end_of_a_cooldown_is_told_by_one(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    lease = pair.take(one, snapshot)
+    assert lease is not None
+    pair.settle(one, lease, LIMITED)
+    pair.look(two)
+    heard: list[str] = []
+    for store in (one, two):
+        store.listen(lambda changes: heard.extend(change.kind for change in changes))
+    pair.now += 20
+    for store in (one, two):
+        store.expire(pair.now)
+    for store in (one, two):
+        pair.look(store)
+        assert state_of(store, snapshot).recovering
+    assert heard == ["recovering"]
+
+
+def test_a_deposed_leaders_probe_changes_nothing(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    old = pair.run(one.link.call(("lead", "one", 60_000)))[0]
+    assert pair.run(two.link.call(("lead", "two", 60_000))) == [False, "one"]
+    pair.run(one.link.call(("abdicate", old)))
+    two.fence = pair.run(two.link.call(("lead", "two", 60_000)))[0]
+    one.fence = old
+    assert pair.run(one.probed(A, False, 1, DEFAULT_POLICY, BROKEN, NOW)) == ()
+    assert state_of(one, snapshot).health == "healthy"
+    assert pair.run(two.probed(A, False, 1, DEFAULT_POLICY, BROKEN, NOW)) != ()

@@ -1,0 +1,93 @@
+"""Systems of several processes on PostgreSQL and Redis, each with a database of its own."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+
+from tests.needs import DATABASE_URL
+from tests.process.server import ADMIN, KEY, PASSWORD, Server
+from tests.scaleout.servers import RedisServer
+from tests.scaleout.system import System
+
+CATALOG = (Path(__file__).parent / "catalog.toml").read_bytes()
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """The URL of a database that is there for as long as the block."""
+    name = f"routeradmin_test_{secrets.token_hex(6)}"
+    with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')  # type: ignore[arg-type]
+    yield urlunsplit(urlsplit(DATABASE_URL)._replace(path=f"/{name}"))
+    with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="session")
+def database_url() -> Iterator[str]:
+    with database() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    server = RedisServer()
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def system(
+    database_url: str, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[System]:
+    """A data directory, a database with a catalog, and a Redis; processes come as they are made."""
+    system = System(
+        tmp_path_factory.mktemp("system") / "data",
+        {
+            "DATABASE_URL": database_url,
+            "REDIS_URL": redis_server.url,
+            "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
+            "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
+            # A machine that is busy with other tests must not look like a slow Redis.
+            "ROUTERADMIN_REDIS_LIMIT_MS": "2000",
+            "LAB_KEY": "first-secret-of-two",
+        },
+    )
+    yield system
+    system.close()
+
+
+@pytest.fixture(scope="session")
+def four(system: System) -> list[Server]:
+    """Four processes that serve one catalog."""
+    servers = [system.serve()]
+    for _ in range(3):
+        servers.append(system.make())
+        servers[-1].spawn()
+    return [server.start() if server.address[1] == 0 else server for server in servers]
+
+
+@pytest.fixture
+def put_catalog(four: list[Server], system: System) -> Callable[[bytes], None]:
+    """Publish a catalog and wait until all four serve it."""
+
+    def put(catalog: bytes) -> None:
+        system.put_catalog(four[0], catalog)
+        system.wait_for_revision(four)
+
+    return put
+
+
+@pytest.fixture
+def fresh(put_catalog: Callable[[bytes], None]) -> None:
+    """The tests' own catalog, with nothing that an earlier test left in the way."""
+    put_catalog(b'format = "routeradmin.catalog/1"\n')
+    put_catalog(CATALOG)

@@ -1,0 +1,198 @@
+"""Redis gone, slow, and back: nobody waits for it, and what happened meanwhile is not lost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from routeradmin.adapters.state_redis import RedisStore
+from routeradmin.engine.policy import DEFAULT_POLICY
+from routeradmin.engine.snapshot import Snapshot
+from routeradmin.engine.state import Grant, Lease
+from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, kept_turn
+from tests.engine.world import catalog, deployment
+from tests.scaleout.servers import RedisServer, until
+
+pytestmark = pytest.mark.services
+
+LIMIT = 3
+SNAPSHOT = catalog([deployment("a", max_parallel_requests=LIMIT)])
+LONGEST_WAIT_S = 0.1  # 50 ms, and as much for a machine that is busy with other tests
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    server = RedisServer()
+    server.start()
+    yield server
+    server.close()
+
+
+@asynccontextmanager
+async def stores(server: RedisServer, count: int = 1) -> AsyncIterator[list[RedisStore]]:
+    opened = []
+    for _ in range(count):
+        store = RedisStore(server.url, "faults", time.time)
+        store.bind(SNAPSHOT)
+        await store.open()
+        opened.append(store)
+    try:
+        yield opened
+    finally:
+        for store in opened:
+            await store.close()
+
+
+async def take(store: RedisStore, ttl_s: float = 60.0, snapshot: Snapshot = SNAPSHOT) -> Any:
+    candidate = snapshot.routes["r"].candidates[0]
+    started = time.perf_counter()
+    lease = await store.reserve(Grant(candidate, "me", ttl_s, 0, "r"), time.time())
+    assert time.perf_counter() - started < LONGEST_WAIT_S
+    return lease
+
+
+async def settle(store: RedisStore, lease: Lease, outcome: Any = OK) -> Any:
+    started = time.perf_counter()
+    settled = await store.settle(lease.id, outcome, DEFAULT_POLICY, time.time())
+    assert time.perf_counter() - started < LONGEST_WAIT_S
+    return settled
+
+
+def active(store: RedisStore) -> int:
+    return store.of(SNAPSHOT.routes["r"].candidates[0]).active
+
+
+async def shared(*all_of_them: RedisStore) -> None:
+    for store in all_of_them:
+        await until(lambda store=store: store.is_shared, "Redis is back")  # type: ignore[misc]
+
+
+def test_grants_go_on_alone_when_redis_dies_and_are_shared_again_when_it_is_back(
+    server: RedisServer,
+) -> None:
+    async def story() -> None:
+        async with stores(server, 2) as (one, two):
+            reach: list[bool] = []
+            one.on_reach = reach.append
+            before = await take(one)
+            await take(two)
+            assert (before is not None, active(two)) == (True, 2)
+            server.kill()
+            assert await take(one) is not None, "alone, the limit is this process's own"
+            await until(lambda: not (one.is_shared or two.is_shared), "both noticed")
+            assert (active(one), active(two)) == (2, 1)
+            during = await take(one)
+            assert during is not None
+            assert await take(one) is None, "its own limit still holds"
+            await settle(one, before)
+            assert active(one) == 2
+            server.start()
+            await shared(one, two)
+            assert reach == [False, True]
+            await until(lambda: active(one) == 3 == active(two), "leases are counted together")
+            assert await take(two) is None
+            await settle(two, during)
+            assert active(two) == 2
+            await until(lambda: active(one) == 2, "the other one hears of it")
+
+    asyncio.run(story())
+
+
+def test_nobody_waits_for_a_redis_that_hangs(server: RedisServer) -> None:
+    async def story() -> None:
+        async with stores(server) as (store,):
+            lease = await take(store)
+            server.freeze()
+            first, second = await asyncio.gather(take(store), take(store))
+            assert first is not None
+            assert second is not None
+            await settle(store, lease)
+            await settle(store, first)
+            assert not store.is_shared
+            server.thaw()
+            await shared(store)
+            await until(lambda: active(store) == 1, "what was given back is given back")
+            await settle(store, second)
+            assert active(store) == 0
+
+    asyncio.run(story())
+
+
+def test_the_later_end_of_a_cooldown_wins_when_processes_meet_again(server: RedisServer) -> None:
+    async def story() -> None:
+        async with stores(server, 2) as (one, two):
+            leases = await take(one), await take(two)
+            server.freeze()
+            await settle(one, leases[0], replace(LIMITED, hint_s=30.0))
+            await settle(two, leases[1], replace(LIMITED, hint_s=300.0))
+            server.thaw()
+            await shared(one, two)
+
+            def ends() -> list[float]:
+                return [s.of(SNAPSHOT.routes["r"].candidates[0]).cooldown_until for s in (one, two)]
+
+            later = max(ends())
+            await until(lambda: ends() == [later, later], "both know the later end")
+            assert later > time.time() + 250
+
+    asyncio.run(story())
+
+
+def test_what_was_acknowledged_survives_a_redis_that_lost_everything(server: RedisServer) -> None:
+    async def story() -> None:
+        async with stores(server, 2) as (one, two):
+            lease = await take(one)
+            await settle(one, lease, LIMITED)
+            held = await take(one)
+            await one.save_turn(kept_turn("t", "m"), time.time())
+            server.kill()
+            await one.save_turn(kept_turn("u", "m"), time.time())
+            await until(lambda: not (one.is_shared or two.is_shared), "both noticed")
+            server.start()
+            await shared(one, two)
+            async with stores(server) as (late,):
+                assert late.of(SNAPSHOT.routes["r"].candidates[0]).cooldown is not None
+                assert active(late) == 1
+                assert (await late.lease(held.id)).id == held.id
+                for turn_id in "tu":
+                    assert await late.load_turn(turn_id, time.time()) is not None
+
+    asyncio.run(story())
+
+
+def test_data_flushed_behind_its_back_is_brought_back(server: RedisServer) -> None:
+    async def story() -> None:
+        async with stores(server) as (store,):
+            await settle(store, await take(store), LIMITED)
+            client = server.client()
+            client.flushall()
+            await until(lambda: client.exists("{faults}:epoch") == 1, "joined anew")
+            await shared(store)
+            await until(lambda: client.exists("{faults}:candidate:a\nk\n") == 1, "told again")
+            assert store.of(SNAPSHOT.routes["r"].candidates[0]).cooldown is not None
+
+    asyncio.run(story())
+
+
+def test_a_store_that_starts_without_redis_joins_later(server: RedisServer) -> None:
+    async def story() -> None:
+        server.kill()
+        async with stores(server) as (store,):
+            assert not store.is_shared
+            lease = await take(store)
+            for _ in range(3):
+                await store.set_cooldown(A, 60, "user:ann", "", time.time())
+            server.start()
+            await shared(store)
+            await until(lambda: active(store) == 1, "the lease is told")
+            await settle(store, lease, BROKEN)
+            assert active(store) == 0
+            assert store.of(SNAPSHOT.routes["r"].candidates[0]).cooldown is not None
+
+    asyncio.run(story())
