@@ -293,8 +293,10 @@ class MemoryStore:
         """The store keeps the object itself: a caller that changes it saves it again."""
         with self._lock:
             turns = self._turns
+            known = turn.id in turns
             turns[turn.id] = (now, turn)
-            turns.move_to_end(turn.id)
+            if known:
+                turns.move_to_end(turn.id)
             while len(turns) > TURNS_KEPT or next(iter(turns.values()))[0] < now - TURN_KEPT_S:
                 turns.popitem(last=False)
 

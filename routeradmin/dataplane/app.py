@@ -29,7 +29,6 @@ from routeradmin.dataplane.http import (
     Receive,
     Scope,
     Send,
-    answer,
     request_id,
 )
 from routeradmin.services.runtime import Runtime
@@ -59,8 +58,18 @@ class Exchange:
         content_type: Header = JSON,
     ) -> None:
         self.answered = True
-        named = ((b"x-request-id", self.request_id), *headers)
-        await answer(self.send, status, body, named, content_type)
+        start = {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [
+                content_type,
+                (b"content-length", b"%d" % len(body)),
+                (b"x-request-id", self.request_id),
+                *headers,
+            ],
+        }
+        await self.send(start)
+        await self.send({"type": "http.response.body", "body": body})
 
     async def refuse(self, problem: ApiError) -> None:
         anthropic = dialects.is_anthropic(self.scope["path"])

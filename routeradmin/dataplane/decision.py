@@ -29,7 +29,8 @@ async def select(exchange: Exchange) -> None:
     """A lease on the deployment to use now."""
     started = perf_counter()
     key = authorize(exchange.runtime, exchange.scope, "select")
-    message = permitted(await body(exchange, Select), key)
+    text = await read_body(exchange.receive, MOST_BODY_BYTES)
+    message = permitted(parse(Select, text), key)
     headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
     selected = await selecting.select(
         exchange.runtime,

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from routeradmin.engine.preferences import Preferences
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class SelectRequest:
-    """The facts that eligibility looks at.
+    """The facts that eligibility looks at. Nobody changes one: it is kept, shared and hashed.
+
+    (Not ``frozen``: setting two dozen fields the way that needs costs more than choosing does.)
 
     Token figures are upper bounds; None is unknown (input) or not asked for (output).
     ``opaque`` holds the binding revision of each opaque item, None for an unattributed one.
@@ -40,9 +42,10 @@ class SelectRequest:
     shape: tuple[object, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        shape = (
+        choice = self.tool_choice
+        self.shape = (
             self.requires,
-            self.names_tool,
+            choice is not None and choice != "auto",  # names_tool
             self.temperature is not None,
             self.top_p is not None,
             self.reasoning_effort,
@@ -50,7 +53,6 @@ class SelectRequest:
             self.translatable,
             self.needs_secret,
         )
-        object.__setattr__(self, "shape", shape)
 
     @property
     def names_tool(self) -> bool:

@@ -29,6 +29,14 @@ class Resolved(NamedTuple):
     snapshot: Snapshot
 
 
+def exact(snapshot: Snapshot, name: str) -> Resolved | None:
+    """The route of exactly this name: the first thing that ``resolve`` looks for."""
+    route_id = snapshot.names.get(name)
+    if route_id is None:
+        return None
+    return Resolved(snapshot.routes[route_id], None, name, snapshot)
+
+
 def resolve(
     snapshot: Snapshot, name: str, available: Callable[[Resolved], bool] | None = None
 ) -> Resolved:
@@ -38,9 +46,9 @@ def resolve(
     ``auto`` takes the first of ``defaults.auto_priority`` that resolves and that ``available``
     (if given) says yes to; when none is available, the first that resolves.
     """
-    route_id = snapshot.names.get(name)
-    if route_id is not None:
-        return Resolved(snapshot.routes[route_id], None, name, snapshot)
+    found = exact(snapshot, name)
+    if found is not None:
+        return found
     if len(name) > MOST_REQUESTED_CHARS:
         raise ModelNotFound(name)
     found = _named(snapshot, normal(name))
@@ -59,9 +67,9 @@ def is_auto(snapshot: Snapshot, name: str) -> bool:
 
 
 def _named(snapshot: Snapshot, name: str) -> Resolved | None:
-    route_id = snapshot.names.get(name)
-    if route_id is not None:
-        return Resolved(snapshot.routes[route_id], None, name, snapshot)
+    found = exact(snapshot, name)
+    if found is not None:
+        return found
     name = snapshot.forwards.get(name, name)
     for pattern, route_id in snapshot.patterns:
         matched = match(pattern, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from routeradmin.engine.objects import WhenExhausted
 from routeradmin.engine.preferences import Preferences
 from routeradmin.engine.refusal import Refusal, recovers_at, refuse
 from routeradmin.engine.request import SelectRequest
-from routeradmin.engine.resolve import Resolved, resolve
+from routeradmin.engine.resolve import Resolved, exact, resolve
 from routeradmin.engine.snapshot import Candidate, Route, Snapshot, Tier
 from routeradmin.engine.state import (
     CandidateKey,
@@ -243,11 +244,15 @@ def resolve_for(
     Raises ModelNotFound.
     """
 
-    def available(option: Resolved) -> bool:
-        # A fixed seed: only whether there is a choice matters, not which.
-        return choose(option, request, view, now, Random(0)) is not None
+    found = exact(snapshot, name)
+    if found is not None:
+        return found
+    return resolve(snapshot, name, partial(_available, request, view, now))
 
-    return resolve(snapshot, name, available)
+
+def _available(request: SelectRequest, view: StateView, now: float, option: Resolved) -> bool:
+    # A fixed seed: only whether there is a choice matters, not which.
+    return choose(option, request, view, now, Random(0)) is not None
 
 
 async def select(

@@ -99,7 +99,7 @@ class KeyLimits:
 
     def refusal(self, key: Key, estimate: int, now: float) -> Refusal | None:
         """Why an attempt of so many tokens is not admitted now; None: it is."""
-        if not is_limited(key):
+        if not key.is_limited:
             return None
         use = self.use_of(key, now)
         minute_s = ends(window(now)) - now
@@ -120,7 +120,7 @@ class KeyLimits:
 
     def charge(self, key: Key, estimate: int, now: float) -> Charge | None:
         """Take what an admitted attempt needs; None for a key without limits."""
-        if not is_limited(key):
+        if not key.is_limited:
             return None
         use = self.use_of(key, now)
         use.requests += 1
@@ -168,15 +168,6 @@ class KeyLimits:
                 pairs.append((b"x-ratelimit-remaining-" + word, b"%d" % max(0, limit - used)))
                 pairs.append((b"x-ratelimit-reset-" + word, reset))
         return pairs
-
-
-def is_limited(key: Key) -> bool:
-    return not (
-        key.rpm_limit is None
-        and key.tpm_limit is None
-        and key.max_parallel_requests is None
-        and key.tokens_per_day is None
-    )
 
 
 def _full(used: int, estimate: int, limit: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
 
@@ -30,6 +30,16 @@ class Key:
     max_parallel_requests: int | None = None
     tokens_per_day: int | None = None
     expires_at: float | None = None
+    is_limited: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        limits = (
+            self.rpm_limit,
+            self.tpm_limit,
+            self.max_parallel_requests,
+            self.tokens_per_day,
+        )
+        object.__setattr__(self, "is_limited", any(limit is not None for limit in limits))
 
     def may_use(self, route_id: str) -> bool:
         return self.routes is None or route_id in self.routes

@@ -90,6 +90,8 @@ def turn_started(tracer: Tracer, turn: Turn, asked: Asked, request_id: str) -> S
 
 
 def turn_ended(span: Span, turn: Turn, overhead_ms: float | None, at: float | None = None) -> None:
+    if span is _OFF_SPAN:
+        return
     halt = turn.state.halt.value if turn.state.halt is not None else "refused"
     facts: Facts = {
         "routeradmin.halt": halt,

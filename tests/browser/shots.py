@@ -56,7 +56,7 @@ def refused(page: Page) -> None:
 
 
 def menu(page: Page) -> None:
-    page.goto("/")
+    troubled("/")(page)
     page.locator("[data-row] details[data-menu] summary").first.click()
 
 
@@ -74,15 +74,25 @@ def turn(page: Page) -> None:
     expect(page.get_by_role("heading", name="Attempts")).to_be_visible()
 
 
+def troubled(address: str) -> Callable[[Page], Any]:
+    """The live page at a moment when something cools."""
+
+    def go(page: Page) -> None:
+        page.goto(address)
+        page.locator(".s-cooling").first.wait_for(timeout=60_000)
+
+    return go
+
+
 def at(address: str) -> Callable[[Page], Any]:
     return lambda page: page.goto(address)
 
 
 SHOTS: tuple[tuple[str, Callable[[Page], Any], bool, bool], ...] = (
     # name, how to get there, narrow, dark
-    ("live-wide-light", at("/"), False, False),
-    ("live-wide-dark", at("/"), False, True),
-    ("live-narrow-light", at("/"), True, False),
+    ("live-wide-light", troubled("/"), False, False),
+    ("live-wide-dark", troubled("/"), False, True),
+    ("live-narrow-light", troubled("/"), True, False),
     ("live-narrow-dark", at("/?state=cooling"), True, True),
     ("live-menu", menu, False, False),
     ("live-nothing-matches", at("/?q=nosuch"), False, False),

@@ -42,6 +42,11 @@ def state_badge(state: str) -> SafeString:
     )
 
 
+@register.filter
+def state_word(state: str) -> str:
+    return STATE_WORDS.get(state, state)
+
+
 @register.simple_tag
 def meter(used: float, limit: float | None) -> SafeString | str:
     """A thin bar; nothing without a limit. The numbers beside it say the same in text."""

@@ -45,23 +45,25 @@ def parse(raw: bytes) -> dict[str, Any]:
 class Template:
     """A parsed body that can be written out with another model name, as often as needed."""
 
-    __slots__ = ("_head", "_rest", "_tails")
+    __slots__ = ("_head", "_tails")
 
     def __init__(self, raw: bytes, document: dict[str, Any], *, with_usage: bool = False) -> None:
         """``with_usage`` asks for the usage chunk at the end of a stream too."""
         if with_usage:
             raw = asking_for_usage(raw, document)
         spans = model_spans(raw)
-        cuts = [0, *(edge for span in spans for edge in span), len(raw)]
-        self._head = raw[: cuts[1]]
-        self._tails = [raw[a:b] for a, b in zip(cuts[2::2], cuts[3::2], strict=True)]
-        self._rest = b"".join(self._tails) if len(self._tails) == 1 else None
+        self._head = raw[: spans[0].start]
+        if len(spans) == 1:  # nearly always
+            self._tails = [raw[spans[0].end :]]
+        else:
+            ends = [*(span.start for span in spans[1:]), len(raw)]
+            self._tails = [raw[span.end : end] for span, end in zip(spans, ends, strict=True)]
 
     def write(self, model: str) -> bytes:
         name = orjson.dumps(model)
-        if self._rest is not None:
-            return self._head + name + self._rest
-        return self._head + b"".join(name + tail for tail in self._tails)
+        if len(self._tails) == 1:
+            return self._head + name + self._tails[0]
+        return self._head + b"".join([name + tail for tail in self._tails])
 
 
 def model_spans(raw: bytes) -> list[Span]:

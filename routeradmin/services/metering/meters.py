@@ -7,8 +7,7 @@ that it stays as small as the catalog; ``forget`` drops what left it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from routeradmin.engine.state import Change, Outcome
@@ -49,6 +48,21 @@ class Served:
         self.output_tokens = 0
 
 
+class UnderWay:
+    """``with`` it, a request counts as in flight; one serves all of them."""
+
+    __slots__ = ("_meters",)
+
+    def __init__(self, meters: Meters) -> None:
+        self._meters = meters
+
+    def __enter__(self) -> None:
+        self._meters.in_flight += 1
+
+    def __exit__(self, *problem: object) -> None:
+        self._meters.in_flight -= 1
+
+
 class Meters:
     """Counters and histograms. Times in seconds, whatever the caller measured in."""
 
@@ -58,20 +72,16 @@ class Meters:
         self.push_lag = Histogram(PUSH_LAG_S)
         self.turns: dict[str, int] = {}
         self.in_flight = 0
+        self._under_way = UnderWay(self)
         self.served: defaultdict[str, Served] = defaultdict(Served)
         self.durations: defaultdict[Call, Histogram] = defaultdict(lambda: Histogram(DURATION_S))
         self.tokens: defaultdict[tuple[Call, str], Histogram] = defaultdict(
             lambda: Histogram(TOKENS)
         )
 
-    @contextmanager
-    def under_way(self) -> Iterator[None]:
+    def under_way(self) -> UnderWay:
         """A request is being carried out."""
-        self.in_flight += 1
-        try:
-            yield
-        finally:
-            self.in_flight -= 1
+        return self._under_way
 
     def heard(self, changes: Sequence[Change]) -> None:
         """A state store's listener: only cooldowns that begin are counted."""
