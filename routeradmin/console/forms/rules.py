@@ -16,7 +16,7 @@ class RuleDraft(Draft):
     id = forms.CharField(label="Id", max_length=256, help_text=ID_HELP)
     route_id = One(catalog.choices("routes", "alias"), label="Route")
     position = whole("Position", "Rules are read in this order; 0 when left empty.")
-    when__tags = Words(label="Tags", required=False, help_text="The request carries one of them.")
+    when__tags = Words(label="Tags", required=False, help_text="The request carries all of them.")
     when__key = Words(label="API keys", required=False, help_text="Ids, separated by commas.")
     when__header = Headers(label="Headers", required=False, help_text="“Name: value”, one a line.")
     when__hours = Words(
