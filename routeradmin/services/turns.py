@@ -77,6 +77,8 @@ async def load_for(runtime: Runtime, message: Select, key: Key, now: float) -> T
         turn.state.request = replace(
             turn.state.request, **{name: getattr(asked, name) for name in stated}
         )
+    if message.secret:
+        turn.state.request = replace(turn.state.request, needs_secret=True)
     return turn
 
 

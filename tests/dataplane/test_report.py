@@ -205,6 +205,20 @@ def test_a_turn_keeps_its_facts_unless_the_next_select_states_others(desk: Desk)
     assert states[lease["deployment"]].tpm_used == 0
 
 
+def test_a_continued_turn_that_asks_for_the_secret_skips_candidates_without_one(desk: Desk) -> None:
+    desk.publish(
+        catalog(
+            [deployment("a", keys=("here",)), deployment("b", keys=("gone",))],
+            route(["a", "b"], strategy="fill_first"),
+            missing_secrets=("gone",),
+        )
+    )
+    lease = desk.took()
+    assert desk.failed(lease, 429, retry_after=9)["next"]["action"] == "next"
+    # The other candidate has no secret to hand out, so the turn can only wait for the first.
+    assert desk.select(turn=lease["turn"], secret=True).code == "turn_waiting"
+
+
 def test_g01_all_cooling_tells_when_to_come_back(desk: Desk, clock: FakeClock) -> None:
     desk.publish(
         catalog(
