@@ -50,9 +50,8 @@ class Refusal:
         """One line for the caller: what is the matter and what to do."""
         why = ", ".join(self.reasons) or "the route has no candidates"
         if self.kind == UNSUPPORTED:
-            return (
-                f"No target of {self.model!r} can serve this request ({why}): change the request."
-            )
+            way = "change the request, or add a deployment that can"
+            return f"No target of {self.model!r} can serve this request ({why}): {way}."
         if self.retry_after_s is None:
             return f"No deployment of {self.model!r} is in service ({why}): ask the operator."
         wait = f"try again in {self.retry_after_s} s"

@@ -41,10 +41,23 @@ def test_a_key_is_printed_once_and_works(runtime: Runtime) -> None:
 
 def test_a_key_as_json_has_its_fields_and_its_text() -> None:
     words = ("create_key", "--name", "ci", "--scopes", "read", "--routes", "a,b", "--json")
-    made = json.loads(run(*words))
+    out = StringIO()
+    call_command(*words, stdout=out, stderr=StringIO())
+    made = json.loads(out.getvalue())
     assert made["routes"] == ["a", "b"]
     assert made["id"] == ApiKey.objects.get().uid
     assert made["key"].startswith(made["prefix"])
+
+
+def test_a_route_that_is_not_there_is_told_beside_the_key(catalog_file: Path) -> None:
+    run("import_catalog", str(catalog_file))
+    known = json.loads(catalog_file.read_text())["routes"][0]["id"]
+    told = StringIO()
+    words = ("create_key", "--name", "ci", "--scopes", "read", "--routes", f"{known},missing")
+    call_command(*words, stdout=StringIO(), stderr=told)
+    assert told.getvalue().startswith("warning: there is no route 'missing'")
+    assert told.getvalue().count("warning") == 1
+    assert known in told.getvalue()
 
 
 def test_an_unknown_scope_is_refused_with_what_is_accepted() -> None:

@@ -15,7 +15,8 @@ def aliases(scope: Scope) -> Iterator[Problem]:
     links = {alias.name: alias.target for alias in scope.document.aliases}
     for index, alias in enumerate(scope.document.aliases):
         if alias.name in taken:
-            detail = f"{alias.name} is the alias of route {taken[alias.name]} already"
+            detail = f"{alias.name} is the alias of route {taken[alias.name]} already: "
+            detail += "delete this alias, or give one of the two another name"
             yield error("aliases", index, "name", detail=detail)
         if "*" in alias.name:
             yield error("aliases", index, "name", detail="holds no *: only a route's alias may")

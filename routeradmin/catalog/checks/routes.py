@@ -77,5 +77,6 @@ def _duplicate_aliases(scope: Scope) -> Iterator[Problem]:
     for index, route in enumerate(scope.document.routes):
         other = first.setdefault(route.alias, route)
         if other is not route:
-            detail = f"{route.alias} is the alias of route {other.id} already"
+            detail = f"{route.alias} is the alias of route {other.id} already: "
+            detail += "give one of the two another name"
             yield error("routes", index, "alias", detail=detail)

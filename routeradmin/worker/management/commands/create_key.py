@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from routeradmin.catalog.models import Route
 from routeradmin.services import changes
 from routeradmin.worker.management.loading import BY, require_tables
 
@@ -34,7 +35,17 @@ class Command(BaseCommand):
             row, token = changes.create_key(fields, BY)
         except changes.Invalid as invalid:
             raise CommandError("\n".join(map(str, invalid.problems))) from invalid
+        self.warn_of_unknown(options["routes"] or [])
         if options["json"]:
             self.stdout.write(json.dumps({**changes.key_values(row), "key": token}))
         else:
             self.stdout.write(token)
+
+    def warn_of_unknown(self, routes: list[str]) -> None:
+        """A key may be made before its routes are, so a mistyped id is told, not refused."""
+        known = set(Route.objects.values_list("uid", flat=True))
+        for route in sorted(set(routes) - known):
+            self.stderr.write(
+                f"warning: there is no route {route!r}: the key serves it once there is; "
+                f"--routes takes ids ({', '.join(sorted(known)[:10]) or 'none yet'}), not aliases"
+            )

@@ -24,8 +24,15 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", help="its path, or - for the standard input")
-        parser.add_argument("--format", choices=FORMATS, default="auto")
-        parser.add_argument("--mode", choices=("merge", "replace"), default="merge")
+        parser.add_argument(
+            "--format", choices=FORMATS, default="auto", help="auto: the content tells"
+        )
+        parser.add_argument(
+            "--mode",
+            choices=("merge", "replace"),
+            default="merge",
+            help="merge (default) removes nothing; replace removes what the file does not hold",
+        )
         parser.add_argument(
             "--dry-run",
             action="store_true",

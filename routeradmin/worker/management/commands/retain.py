@@ -19,8 +19,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         for noun, keeping in (("turn", retention.TURNS), ("event", retention.EVENTS)):
-            parser.add_argument(f"--{noun}-days", type=float, default=keeping.days)
-            parser.add_argument(f"--{noun}-count", type=int, default=keeping.most)
+            older, more = f"{noun}s older than this go", f"the oldest {noun}s beyond so many go"
+            default = "; default: %(default)s"
+            parser.add_argument(
+                f"--{noun}-days", type=float, default=keeping.days, help=older + default
+            )
+            parser.add_argument(
+                f"--{noun}-count", type=int, default=keeping.most, help=more + default
+            )
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_tables()

@@ -32,8 +32,10 @@ class Command(BaseCommand):
     requires_system_checks = "__all__"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument("--port", type=int, default=8000, help="0 picks a free one")
+        parser.add_argument("--host", default="127.0.0.1", help="default: %(default)s")
+        parser.add_argument(
+            "--port", type=int, default=8000, help="default: %(default)s; 0 picks a free one"
+        )
         parser.add_argument("--workers", type=int, default=1, help="processes that serve the port")
         parser.add_argument(
             "--plane",
