@@ -147,6 +147,13 @@ class Plain:
         return self._store.cursor(name)
 
 
+def by_value(found: Pick | None) -> Any:
+    """A pick without the identity of its ring's table, which may be built anew each time."""
+    if found is None or found.ring is None:
+        return found
+    return found._replace(ring=None), found.ring.members(), found.ring.taken
+
+
 @SHORT
 @given(seeds, keys, keys)
 def test_looking_only_at_suspects_gives_the_answer_of_the_full_scan(
@@ -156,7 +163,7 @@ def test_looking_only_at_suspects_gives_the_answer_of_the_full_scan(
     rng = twin(world.rng)
     quick = world.look(request, skip=skip, forgive=forgive)
     full = pick(world.resolved(), request, Plain(world), NOW, rng, skip=skip, forgive=forgive)
-    assert quick == full
+    assert by_value(quick) == by_value(full)
     assert rng.getstate() == world.rng.getstate()
 
 
