@@ -147,9 +147,9 @@ class Plain:
         return self._store.cursor(name)
 
 
-def by_value(found: Pick | None) -> Any:
+def by_value(found: object) -> object:
     """A pick without the identity of its ring's table, which may be built anew each time."""
-    if found is None or found.ring is None:
+    if not isinstance(found, Pick) or found.ring is None:
         return found
     return found._replace(ring=None), found.ring.members(), found.ring.taken
 
