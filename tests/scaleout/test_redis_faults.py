@@ -23,7 +23,7 @@ pytestmark = pytest.mark.services
 
 LIMIT = 3
 SNAPSHOT = catalog([deployment("a", max_parallel_requests=LIMIT)])
-LONGEST_WAIT_S = 0.1  # 50 ms, and as much for a machine that is busy with other tests
+LONGEST_WAIT_S = 1.0  # what hangs here hangs for ever; figures are the benchmark's matter
 
 
 @pytest.fixture
