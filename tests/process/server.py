@@ -20,6 +20,9 @@ KEY = "rk_process_test_key_0123456789"
 ADMIN, PASSWORD = "ada", "correct horse battery staple"
 START_LIMIT_S = 60
 
+# The static files' middleware leaves its open files to the garbage collector.
+WARNINGS = "default,ignore:unclosed file:ResourceWarning"
+
 
 def environment(directory: Path, **extra: str) -> dict[str, str]:
     """What the test's own process was given is kept out."""
@@ -28,7 +31,7 @@ def environment(directory: Path, **extra: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("ROUTERADMIN_", "DJANGO_")) and not name.endswith("_URL")
     }
-    return kept | {"ROUTERADMIN_DATA_DIR": str(directory), "PYTHONWARNINGS": "default"} | extra
+    return kept | {"ROUTERADMIN_DATA_DIR": str(directory), "PYTHONWARNINGS": WARNINGS} | extra
 
 
 def manage(directory: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
