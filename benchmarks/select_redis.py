@@ -24,15 +24,17 @@ from routeradmin.engine.compile import RouteSpec, TargetSpec, compile_snapshot
 from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import resolve
-from routeradmin.engine.select import Selected, select
+from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.engine.state import Dispatch, Outcome
-from routeradmin.engine.turn_state import Opening
+from routeradmin.engine.state import Dispatch, Grant, Outcome, Settlement
+from routeradmin.engine.turn_book import Kept, Told
+from routeradmin.engine.turn_state import Opening, TurnState
 
 URL = os.environ.get("ROUTERADMIN_TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
 AT_ONCE = 64
 SELECTS = 6_000
 ROUNDS = 5
+DONE = {"action": "done", "wait_ms": 0, "halt": "succeeded"}
 OK = Outcome(None, Dispatch.ACCEPTED, 200, latency_ms=100.0)
 
 
@@ -49,13 +51,27 @@ def unlimited(size: int) -> Snapshot:
 
 async def one(store: Any, resolved: Any, request: SelectRequest, rng: Random) -> None:
     now = time.time()
-    found = await select(resolved, request, store, now, rng)
-    assert isinstance(found, Selected), found
-    lease = found.lease
-    key = found.pick.candidate.key
-    opening = Opening(lease.id, request.model, "r", request, key, 0, lease.id, now)
-    await store.save_turn(opening, now)
-    await store.settle(lease.id, OK, DEFAULT_POLICY, now)
+    found = pick(resolved, request, store, now, rng)
+    assert isinstance(found, Pick), found
+    candidate = found.candidate
+    opening = Opening("", request.model, "r", request, candidate.key, found.tier, "", now)
+    grant = Grant(
+        candidate, "me", 120.0, request.estimate, "r", "", None, found.cursor, found.ring, opening
+    )
+    lease = await store.reserve(grant, now)
+    assert lease is not None
+    await store.settle(lease.id, OK, DEFAULT_POLICY, now, tell=done)
+
+
+def done(settlement: Settlement, kept: Kept | None) -> Told:
+    """What a report decides, without the rules of turns: those are not the store's."""
+    assert kept is not None
+    return Told({"released": True, "cooldown": None, "next": DONE}, turn_of(kept))
+
+
+def turn_of(kept: Kept) -> TurnState:
+    opening = kept.turn
+    return TurnState(opening.id, opening.model, opening.route_id, opening.request, 0.0)
 
 
 async def per_second(store: Any, snapshot: Any, model: str) -> float:

@@ -18,8 +18,8 @@ class Granted(NamedTuple):
     charge: Charge | None
 
 
-def grant_of(turn: Turn, step: Try, key: Key) -> Grant:
-    """What the turn's next attempt takes."""
+def grant_of(turn: Turn, step: Try, key: Key, *, kept: bool = False) -> Grant:
+    """What the turn's next attempt takes. ``kept``: the turn outlives this request."""
     request = turn.state.request
     return Grant(
         step.candidate,
@@ -31,11 +31,13 @@ def grant_of(turn: Turn, step: Try, key: Key) -> Grant:
         turn.state.id,
         step.cursor,
         step.ring,
+        turn.state if kept and not turn.version else None,
+        turn.version,
     )
 
 
 async def take(runtime: Runtime, grant: Grant, key: Key, now: float) -> Granted | None:
-    """None where another caller took the last slot.
+    """None where another caller took the last slot. Raises TurnMoved.
 
     The key is charged before the store is waited for: whoever asks meanwhile is judged with it.
     """

@@ -28,7 +28,7 @@ from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.adapters.state_redis import RedisStore
 from routeradmin.adapters.state_redis.election import Election
 from routeradmin.adapters.upstream import UpstreamClient
-from routeradmin.engine.state import StateStore
+from routeradmin.engine.store import StateStore
 from routeradmin.engine.strategies import Selector
 from routeradmin.services import journal_writing, peers, selectors
 from routeradmin.services.admission import KeyLimits

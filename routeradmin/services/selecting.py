@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from random import Random
 from time import perf_counter
 from typing import Any
@@ -15,6 +15,7 @@ from routeradmin.engine.resolve import Resolved
 from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
+from routeradmin.engine.turn_book import TurnMoved
 from routeradmin.engine.turn_state import HaltReason, Opening
 from routeradmin.services import affinity, circumstances, granting, turns
 from routeradmin.services.affinity import Session
@@ -30,12 +31,20 @@ from routeradmin.services.asking import (
 from routeradmin.services.granting import Granted
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
-from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, TurnWaiting
+from routeradmin.services.refusals import (
+    LimitRefused,
+    Refused,
+    TurnBusy,
+    TurnHalted,
+    TurnWaiting,
+)
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 
 # Around a wait: ends it early, by raising, where nobody is there any more to take the lease.
 Waiting = Callable[[], AbstractContextManager[None]]
+
+MOST_LOOKS = 8  # at a turn that others go on with
 
 TOLD = ("intent", "affinity")  # of a turn's routing, beside what an explanation finds itself
 
@@ -54,6 +63,21 @@ async def select(
     Raises ModelNotFound, RouteNotAllowed, Refused, LimitRefused; with a turn also TurnNotFound,
     TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
     """
+    for _ in range(MOST_LOOKS):
+        with suppress(TurnMoved):
+            return await _select(runtime, message, key, request_id, headers, waiting)
+    raise TurnBusy("Other requests are going on with this turn; come back when they are done.")
+
+
+async def _select(
+    runtime: Runtime,
+    message: Select,
+    key: Key,
+    request_id: str,
+    headers: Headers,
+    waiting: Waiting,
+) -> Selected:
+    """Raises TurnMoved where another request went on with the turn meanwhile."""
     now = runtime.clock()
     runtime.store.expire(now)
     if message.turn is not None:
@@ -128,6 +152,7 @@ async def first(
         None,
         found.cursor,
         found.ring,
+        Opening("", request.model, route.id, request, candidate.key, found.tier, "", now),
     )
     granted = await granting.take(runtime, grant, key, now)
     if granted is None:
@@ -135,10 +160,6 @@ async def first(
     candidate = grant.granted(granted.lease)
     lease = granted.lease
     keep(runtime, granted, now)
-    opening = Opening(
-        lease.id, request.model, route.id, request, candidate.key, found.tier, lease.id, now
-    )
-    await runtime.store.save_turn(opening, now)
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
@@ -175,7 +196,7 @@ async def take(
 
     ``explain`` adds the explanation of the choice, as everything stood before the slot was taken.
 
-    Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
+    Raises Refused, LimitRefused, TurnHalted, TurnWaiting, TurnMoved.
     """
     waited_s = 0.0
     while True:
@@ -223,8 +244,12 @@ def note(runtime: Runtime, turn: Turn, step: Try, session: Session | None, now: 
 async def begun(
     runtime: Runtime, turn: Turn, step: Try, key: Key, session: Session | None, now: float
 ) -> Lease | None:
-    """The attempt's lease, to which the session is bound; None where the slot went to another."""
-    granted = await granting.take(runtime, granting.grant_of(turn, step, key), key, now)
+    """The attempt's lease, to which the session is bound; None where the slot went to another.
+
+    Raises TurnMoved.
+    """
+    grant = granting.grant_of(turn, step, key, kept=True)
+    granted = await granting.take(runtime, grant, key, now)
     if granted is None:
         turn.lost(step.candidate.key)
         if not turn.state.attempts:
@@ -235,7 +260,8 @@ async def begun(
     keep(runtime, granted, now)
     runtime.affinity.served(turn.resolved, session, turn.state.request.key_id, lease.key, now)
     turn.begin(step, now, lease.id)
-    await turns.save(runtime, turn, now)
+    # Other processes know of the attempt by its grant; this tells them the rest.
+    runtime.store.note_turn(turn.state, now, turn.version)
     return lease
 
 
@@ -257,7 +283,8 @@ async def wait(runtime: Runtime, step: Wait, now: float) -> float:
 
 
 async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: str) -> None:
-    """Always raises: Refused for a turn without attempts, TurnHalted for one with some."""
+    """Always raises: Refused for a turn without attempts, TurnHalted for one with some; TurnMoved
+    where another request ended it, or went on with it."""
     if not turn.state.attempts:
         refusal = halt.refusal or refuse(turn.resolved, turn.state.request, runtime.store, now)
         raise Refused(refusal)

@@ -16,8 +16,8 @@ from routeradmin.engine.state import (
     Grant,
     Lease,
     Outcome,
-    StateStore,
 )
+from routeradmin.engine.store import StateStore
 from routeradmin.engine.turn_state import TurnState
 from tests.engine.world import NOW, catalog, deployment
 

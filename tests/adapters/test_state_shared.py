@@ -18,6 +18,7 @@ from routeradmin.engine.resolve import resolve
 from routeradmin.engine.select import Selected, select
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import CandidateState, Change, Grant, Lease, LeaseFenced, ReportState
+from routeradmin.engine.turn_book import Told
 from routeradmin.engine.turn_state import Opening
 from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, Run, kept_turn
 from tests.engine.world import ASK, NOW, catalog, deployment, route
@@ -55,8 +56,8 @@ class Pair:
         )
         return found
 
-    def settle(self, store: RedisStore, lease: Lease, outcome: Any = OK) -> Any:
-        return self.run(store.settle(lease.id, outcome, DEFAULT_POLICY, self.now))
+    def settle(self, store: RedisStore, lease: Lease, outcome: Any = OK, **more: Any) -> Any:
+        return self.run(store.settle(lease.id, outcome, DEFAULT_POLICY, self.now, **more))
 
 
 async def look(store: RedisStore) -> None:
@@ -107,9 +108,9 @@ def test_a_report_may_come_to_another_process(pair: Pair) -> None:
     assert lease is not None
     assert pair.run(two.lease(lease.id)) == lease
     assert pair.run(two.phase(lease.id)) is ReportState.OPEN
-    settled = pair.settle(two, lease, LIMITED)
+    told = Told({"released": True}, None)
+    settled = pair.settle(two, lease, LIMITED, tell=lambda *_: told)
     assert (settled.state, settled.lease) == (ReportState.OPEN, lease)
-    pair.run(two.keep_answer(lease.id, {"released": True}, NOW))
     again = pair.settle(one, lease, BROKEN)
     assert (again.state, again.answer) == (ReportState.REPEATED, {"released": True})
     state = state_of(one, snapshot)
@@ -203,17 +204,19 @@ def test_turns_are_taken_in_one_order_by_all(pair: Pair) -> None:
 
 
 def test_turns_may_go_on_in_another_process(pair: Pair) -> None:
-    one, two = pair.both(catalog([deployment("a")]))
-    pair.run(one.save_turn(kept_turn("t", "m"), NOW))
-    pair.look(one)
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    assert pair.run(one.save_turn(kept_turn("t", "m"), NOW, 0))
     found = pair.run(two.load_turn("t", NOW + 10))
     assert found is not None
-    assert (found.id, found.model) == ("t", "m")
+    assert (found.turn.id, found.turn.model) == ("t", "m")
     asked = replace(ASK, exclude=frozenset({"b"}), headers=(("x", "y"),), opaque=(None, "r"))
-    opening = Opening("l", "m", "r", asked, A, 0, "l", NOW)
-    pair.run(one.save_turn(opening, NOW))
-    pair.look(one)
-    assert pair.run(two.load_turn("l", NOW)) == opening
+    lease = pair.take(one, snapshot, keep=Opening("", "m", "r", asked, A, 0, "", 0.0))
+    assert lease is not None
+    opened = pair.run(two.load_turn(lease.id, NOW))
+    assert opened.turn == Opening(lease.id, "m", "r", asked, A, 0, lease.id, NOW)
+    assert pair.run(two.save_turn(kept_turn("t", "m"), NOW, found.version))
+    assert not pair.run(one.save_turn(kept_turn("t", "m"), NOW, found.version))
 
 
 def test_a_process_that_starts_knows_what_the_others_know(pair: Pair) -> None:

@@ -21,8 +21,7 @@ class Apart:
     def __init__(self) -> None:
         self.began = False
         self.turns: set[str] = set()
-        self._ends: dict[str, tuple[ReportState, int]] = {}
-        self._answers: dict[str, dict[str, Any]] = {}
+        self._ends: dict[str, tuple[ReportState, int, str]] = {}
         self._charged: dict[CandidateKey, Charge] = {}
 
     def begin(self, states: Iterable[CandidateState]) -> None:
@@ -33,16 +32,18 @@ class Apart:
         self.began = False
         self.turns.clear()
         self._ends.clear()
-        self._answers.clear()
         self._charged.clear()
 
-    def ended(self, lease_id: str, phase: ReportState, used: int = 0) -> None:
+    def ended(
+        self,
+        lease_id: str,
+        phase: ReportState,
+        used: int = 0,
+        answer: dict[str, Any] | None = None,
+    ) -> None:
         if len(self._ends) < MOST_KEPT:
-            self._ends[lease_id] = (phase, used)
-
-    def answered(self, lease_id: str, answer: dict[str, Any]) -> None:
-        if len(self._answers) < MOST_KEPT:
-            self._answers.setdefault(lease_id, answer)
+            text = "" if answer is None else orjson.dumps(answer).decode()
+            self._ends[lease_id] = (phase, used, text)
 
     def charges(
         self, states: Iterable[CandidateState], current: int
@@ -63,14 +64,4 @@ class Apart:
     def take_ends(self, now: float) -> list[tuple[Any, ...]]:
         """Steps that tell of ends and first answers; they are not kept any longer."""
         ends, self._ends = self._ends, {}
-        answers, self._answers = self._answers, {}
-        return [
-            *(
-                ("close", repr(now), lease_id, "", phase.value, used, -1, "", wire.NOTHING)
-                for lease_id, (phase, used) in ends.items()
-            ),
-            *(
-                ("answer", lease_id, orjson.dumps(answer).decode())
-                for lease_id, answer in answers.items()
-            ),
-        ]
+        return [wire.close_step(now, lease_id, *end) for lease_id, end in ends.items()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 from collections.abc import Callable, Sequence
 
 from routeradmin.adapters.state_memory import MemoryStore
@@ -16,9 +18,8 @@ from routeradmin.engine.state import (
     Lease,
     ReportState,
 )
+from routeradmin.engine.turn_book import MARK_BITS, TurnMoved
 from routeradmin.engine.windows import window
-
-OVER = (ReportState.REPEATED, ReportState.RELEASED)
 
 
 class SharedGrants(MemoryStore):
@@ -32,7 +33,7 @@ class SharedGrants(MemoryStore):
         epoch: str | None = None,
         limit_s: float = LIMIT_S,
     ) -> None:
-        super().__init__(epoch)
+        super().__init__(epoch, secrets.randbits(MARK_BITS))
         self.clock = clock
         self.link = Link(url, prefix, self._join, self._part, limit_s)
         self.mirror = Mirror(self._local, self._lock)
@@ -60,6 +61,8 @@ class SharedGrants(MemoryStore):
             if answer is None:
                 self.apart.ended(lease.id, ReportState.RELEASED)  # it may have been granted
                 return await super().reserve(grant, now)
+            if answer[0] == "stale":
+                raise TurnMoved
             if answer[0] == "moved":
                 self._turn_is(grant.cursor, answer[1])
                 continue
@@ -73,6 +76,7 @@ class SharedGrants(MemoryStore):
                         key=taken.key, secret_version=taken.credential.secret_version
                     )
                     self._book.add(lease, state or self._local.of(taken))
+                    self._turns.begun(grant, lease, now)
                     return lease
             members.remove(taken)
         return None
@@ -88,31 +92,33 @@ class SharedGrants(MemoryStore):
         guess = sent[(self.cursor(cursor) % total - first) % total if cursor else 0]
         with self._lock:
             lease = self._new_lease(grant, now, current)
-            self.mirror.start(guess.key, tokens)
+            way = self.mirror.start(guess.key, tokens)
             if cursor:
                 self._advance(cursor)
-        answer: Answer | None
+        step = (
+            "reserve",
+            repr(now),
+            repr(lease.expires_at),
+            current,
+            tokens,
+            lease.id,
+            wire.facts(lease),
+            cursor,
+            first,
+            total,
+            [wire.limits(one) for one in sent],
+            wire.turn_step(grant, lease, self._turns.after(grant.turn_version)),
+        )
         try:
-            answer = await self.link.call(
-                (
-                    "reserve",
-                    repr(now),
-                    repr(lease.expires_at),
-                    current,
-                    tokens,
-                    lease.id,
-                    wire.facts(lease),
-                    cursor,
-                    first,
-                    total,
-                    [wire.limits(one) for one in sent],
-                )
-            )
+            return await self.link.call(step), sent, lease
         except Unreachable:
-            answer = None
-        with self._lock:
-            self.mirror.ended(guess.key, tokens)
-        return answer, sent, lease
+            return None, sent, lease
+        except asyncio.CancelledError:  # nobody is there any more to give it back
+            self.link.post(wire.close_step(now, lease.id, ReportState.RELEASED))
+            raise
+        finally:
+            with self._lock:
+                self.mirror.ended(way)
 
     def _turn_is(self, cursor: str | None, turn: int) -> None:
         if cursor:

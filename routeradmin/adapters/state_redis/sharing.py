@@ -135,8 +135,9 @@ class SharedHealth(SharedLeases):
                 self.link.post(("charge", key_text(key), *charge))
             for state in list(self._local):
                 self._reconcile(state, met.get(state.key), now)
-            for turn_id in self.apart.turns:
-                self._send_turn(turn_id)
+            for offer in map(self._offer, self.apart.turns):
+                if offer is not None:
+                    self.link.post(offer)
             self.apart.clear()
             self._seq += 1
         self.link.post(("poll", repr(now), self.since, ""), self.heard)
@@ -151,23 +152,12 @@ class SharedHealth(SharedLeases):
 
     async def _tell_turns(self, *, everything: bool) -> None:
         """``everything``: Redis lost what it had, so all that is remembered here."""
-        turn_ids = list(self._turns) if everything else list(self.apart.turns)
+        turn_ids = self._turns.ids() if everything else list(self.apart.turns)
         for start in range(0, len(turn_ids), FEW):
             some = turn_ids[start : start + FEW]
-            texts = [(one, self._turn_text(one)) for one in some]
-            await self.link.ask(*(("offer_turn", one, text) for one, text in texts if text))
+            offers = map(self._offer, some)
+            await self.link.ask(*(offer for offer in offers if offer is not None))
             self.apart.turns.difference_update(some)
-
-    def _send_turn(self, turn_id: str) -> None:
-        text = self._turn_text(turn_id)
-        if text is None:
-            return
-
-        def then(answer: Answer | None) -> None:
-            if answer is None:
-                self.apart.turns.add(turn_id)
-
-        self.link.post(("save_turn", turn_id, text), then)
 
     async def _everything(self) -> list[Any]:
         entries: list[Any] = []
@@ -201,9 +191,14 @@ class SharedHealth(SharedLeases):
         if (told or durable.record(state) is not None) and mine != told:
             self._commit_later(state.key, lambda s: (), now, anyway=True)
 
-    def _turn_text(self, turn_id: str) -> str | None:
-        saved_at, turn = self._turns.get(turn_id, (0.0, None))
-        return None if turn is None else wire.turn_text(turn, saved_at)
+    def _offer(self, turn_id: str) -> tuple[Any, ...] | None:
+        found = self._turns.at(turn_id)
+        if found is None:
+            return None
+        saved_at, (turn, version, claim) = found
+        key = "" if claim is None else key_text(claim.key)
+        text = wire.turn_text(turn, saved_at)
+        return ("offer_turn", turn_id, version, text, wire.claim_text(claim), key)
 
     def _part(self) -> None:
         """From here on limits are this process's own; others' leases count for nothing."""

@@ -111,11 +111,27 @@ local function judge(c, key, expected, record, d)
   return true
 end
 
+-- Whether a turn is not at this version any more. One that is not here has not moved on.
+local function moved(id, version)
+  local v = call('HGET', TURNS .. id, 'v')
+  return v and number(v) ~= version
+end
+
+local function keep_turn(id, version, text)
+  local t = TURNS .. id
+  call('HSET', t, 'v', version, 'text', text)
+  call('HDEL', t, 'claim', 'key')
+  call('EXPIRE', t, REMEMBERED_S)
+end
+
 local step = {}
 
 -- One slot on the candidate whose turn it is; ``ring`` holds part of the tier's free candidates.
-function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total, ring)
+-- ``kept`` is what is kept with it of the lease's turn (id, versions before and after, text,
+-- claim), or false.
+function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total, ring, kept)
   sweep(now)
+  if kept and moved(kept[1], kept[2]) then return {'stale'} end
   local turn = 0
   if cursor ~= '' then turn = number(call('HGET', CURSORS, cursor)) end
   local place = (turn % total - first) % total
@@ -134,6 +150,12 @@ function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total
   call('HSET', l, 'key', key, 'secret', one[5], 'ends', ends, 'facts', facts, 'member', member,
     'window', window, 'tokens', tokens)
   call('EXPIRE', l, math.ceil(tonumber(ends) - tonumber(now)) + REMEMBERED_S)
+  if kept then
+    local t = TURNS .. kept[1]
+    call('HSET', t, 'v', kept[3], 'key', key, 'claim', kept[5])
+    if kept[4] ~= '' then call('HSET', t, 'text', kept[4]) end
+    call('EXPIRE', t, REMEMBERED_S)
+  end
   if cursor ~= '' then turn = call('HINCRBY', CURSORS, cursor, 1) end
   touch(c, key)
   return {'granted', place, f, turn}
@@ -150,16 +172,27 @@ local function find(id, generation)
 end
 
 -- End a lease: ``phase`` is what later reports meet, ``used`` the tokens charged in its window.
-function step.close(now, id, generation, phase, used, expected, record, d)
+-- A report brings its ``answer``, the phase ``on`` which it was decided, and its turn (id, versions
+-- before and after, text; or false): all of it is kept, or nothing if the lease or the turn has moved.
+function step.close(now, id, generation, phase, used, expected, record, d, on, turn, answer)
   sweep(now)
   local l, why = find(id, generation)
   if not l then return why end
   local key, met = l[1], l[6] or 'open'
   local c = at(key)
   if met == 'expired' and phase == 'released' then return {'fenced'} end
-  if met ~= 'open' and met ~= 'expired' then
-    local answer = call('HGET', lease_at(id), 'answer')
-    return {met, key, counts(c), told(c), answer or false}
+  local over = met ~= 'open' and met ~= 'expired'
+  local answered = call('HGET', lease_at(id), 'answer')
+  if over and (answered or on == '') then
+    return {met, key, counts(c), told(c), answered or false}
+  end
+  if on ~= '' and (on ~= met or (turn and moved(turn[1], turn[2]))) then
+    return {'moved', key, counts(c), told(c), met}
+  end
+  if over then
+    if turn then keep_turn(turn[1], turn[3], turn[4]) end
+    call('HSET', lease_at(id), 'answer', answer)
+    return {met, key, counts(c), told(c), false}
   end
   local born = string.match(l[2], '^[^\n]*\n([^\n]*)')
   local lives = call('HGET', c, 'life') == born
@@ -168,6 +201,8 @@ function step.close(now, id, generation, phase, used, expected, record, d)
   end
   close(l[2])
   call('HSET', lease_at(id), 'phase', phase)
+  if answer ~= '' then call('HSET', lease_at(id), 'answer', answer) end
+  if turn then keep_turn(turn[1], turn[3], turn[4]) end
   if lives then
     if call('HGET', c, 'window') == l[4] then
       local tpm = number(call('HGET', c, 'tpm')) - number(l[5]) + used
@@ -193,12 +228,6 @@ function step.lease(id)
   local l = call('HMGET', lease_at(id), 'key', 'secret', 'ends', 'facts', 'phase', 'answer')
   if not l[1] then return {'missing'} end
   return {'found', l[1], number(l[2]), l[3], l[4], l[5] or 'open', l[6] or false}
-end
-
-function step.answer(id, text)
-  if call('EXISTS', lease_at(id)) == 0 then return {'missing'} end
-  call('HSETNX', lease_at(id), 'answer', text)
-  return {'kept'}
 end
 
 -- Slots that were granted while this store was out of reach.
@@ -282,22 +311,23 @@ function step.known()
   return {call('ZRANGE', CHANGED, 0, -1), call('HKEYS', CURSORS)}
 end
 
-function step.save_turn(id, text)
-  call('SET', TURNS .. id, text, 'EX', REMEMBERED_S)
-  return {}
+function step.save_turn(id, before, after, text)
+  if moved(id, before) then return {'stale'} end
+  keep_turn(id, after, text)
+  return {'saved'}
 end
 
 -- A turn from memory: another process may know a later state of it.
-function step.offer_turn(id, text)
-  local kept = call('GET', TURNS .. id)
-  if kept and number(string.match(kept, '^%[([%d.]+)')) >= number(string.match(text, '^%[([%d.]+)')) then
-    return {'known'}
-  end
-  return step.save_turn(id, text)
+function step.offer_turn(id, version, text, claim, key)
+  if number(call('HGET', TURNS .. id, 'v')) >= version then return {'known'} end
+  keep_turn(id, version, text)
+  if claim ~= '' then call('HSET', TURNS .. id, 'claim', claim, 'key', key) end
+  return {'kept'}
 end
 
 function step.load_turn(id)
-  return {call('GET', TURNS .. id) or false}
+  local t = call('HMGET', TURNS .. id, 'v', 'text', 'claim', 'key')
+  return {number(t[1]), t[2] or false, t[3] or false, t[4] or false}
 end
 
 -- Be the leader for a while: the fence, or false and who leads. A new reign has a higher fence.

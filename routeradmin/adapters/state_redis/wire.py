@@ -11,7 +11,8 @@ import orjson
 from routeradmin.engine import durable
 from routeradmin.engine.accounting import LATENCY_ALPHA
 from routeradmin.engine.snapshot import Candidate
-from routeradmin.engine.state import CandidateKey, CandidateState, Lease, ReportState
+from routeradmin.engine.state import CandidateKey, CandidateState, Grant, Lease, ReportState
+from routeradmin.engine.turn_book import Claim, Kept, claim_of, opened
 from routeradmin.engine.turn_state import Opening, TurnState, request_from_json, request_json
 
 UNSEEN = -1  # expected version of a step that looks at no health
@@ -163,6 +164,14 @@ NOTHING = {
 }
 
 
+def close_step(
+    now: float, lease_id: str, phase: ReportState, used: int = 0, answer: str = ""
+) -> tuple[Any, ...]:
+    """The end of a lease that was decided without looking at its candidate's health."""
+    end = ("close", repr(now), lease_id, "", phase.value, used, UNSEEN, "", NOTHING)
+    return (*end, "", False, answer)
+
+
 def turn_text(turn: TurnState | Opening, now: float) -> str:
     if isinstance(turn, Opening):
         fields = turn._asdict()
@@ -180,3 +189,40 @@ def turn_of(text: str) -> tuple[float, TurnState | Opening]:
     kept["key"] = CandidateKey(*kept["key"])
     kept["request"] = request_from_json(kept["request"])
     return saved_at, Opening(**kept)
+
+
+def turn_step(grant: Grant, lease: Lease, version: int) -> Any:
+    """What a grant keeps of its turn: id, versions before and after, text of a new one, claim;
+    False where it keeps nothing.
+
+    The candidate is missing from both: the script knows which one the grant came to be on.
+    """
+    keep, claim, now = grant.keep, "", lease.granted_at
+    if keep is None and not grant.turn_version:
+        return False
+    if isinstance(keep, Opening):
+        text = turn_text(opened(keep, lease), now)
+    else:
+        text = "" if keep is None else turn_text(keep, now)
+        claim = claim_text(claim_of(grant, lease))
+    return [lease.turn_id, grant.turn_version, version, text, claim]
+
+
+def claim_text(claim: Claim | None) -> str:
+    """All but the candidate."""
+    return "" if claim is None else orjson.dumps(claim[1:]).decode()
+
+
+def kept_of(sent: Sequence[Any]) -> tuple[float, Kept] | None:
+    """When it was saved, and the turn; from version, text, claim and the claim's candidate."""
+    version, text, claimed, key = sent
+    if not text:
+        return None
+    saved_at, turn = turn_of(text)
+    claim = None
+    if isinstance(turn, Opening):
+        turn = turn._replace(key=key_of(key)) if key else turn
+    elif claimed:
+        claim = Claim(key_of(key), *orjson.loads(claimed))
+        saved_at = max(saved_at, claim.at)
+    return saved_at, Kept(turn, int(version), claim)
