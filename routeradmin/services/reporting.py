@@ -30,6 +30,8 @@ from routeradmin.services.tracing import Headers
 
 # For a turn that is gone: its hour is over, or its route or candidate left the catalog.
 STOP = {"action": "stop", "wait_ms": 0, "halt": "exhausted"}
+# The turn's newest attempt is another than the reported one, and its outcome decides.
+UNDER_WAY = {"action": "next", "wait_ms": 0, "halt": None}
 DONE = {"action": "done", "wait_ms": 0, "halt": "succeeded"}
 
 
@@ -158,6 +160,8 @@ class Telling:
         number = turns.number_of(turn, settlement.lease)
         if settlement.state is not ReportState.REPEATED and number is not None:
             turn.tell(self._outcome, now, attempt=number, settlement=settlement)
+        if turn.state.halt is None and turn.state.attempts[-1].ended_at is None:
+            return UNDER_WAY
         step = turn.next(self._runtime.store, now, self._runtime.rng)
         self.ended = turn if isinstance(step, Halt) and not was_over else None
         return advice(step, now)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.catalog.document import Document
-from routeradmin.engine.state import Grant, Lease
 from routeradmin.services import selecting
 from routeradmin.services.admission import LEAST_KEPT, KeyLimits
 from routeradmin.services.keys import Key
@@ -19,20 +17,9 @@ from routeradmin.services.refusals import LimitRefused, Refused
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 from tests.engine.world import catalog, deployment
+from tests.interleaving import DistantStore
 
 NOW = 1_800_000_000.0
-
-
-class DistantStore(MemoryStore):
-    """A store over a wire: whoever reserves waits, and ``answer`` comes back."""
-
-    def __init__(self, answer: Callable[[], Awaitable[None]]) -> None:
-        super().__init__()
-        self._answer = answer
-
-    async def reserve(self, grant: Grant, now: float) -> Lease | None:
-        await self._answer()
-        return await super().reserve(grant, now)
 
 
 def limited(**limits: Any) -> Key:

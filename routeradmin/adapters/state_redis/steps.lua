@@ -120,7 +120,7 @@ end
 local function keep_turn(id, version, text)
   local t = TURNS .. id
   call('HSET', t, 'v', version, 'text', text)
-  call('HDEL', t, 'claim', 'key')
+  call('HDEL', t, 'claim', 'key', 'on')
   call('EXPIRE', t, REMEMBERED_S)
 end
 
@@ -152,8 +152,9 @@ function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total
   call('EXPIRE', l, math.ceil(tonumber(ends) - tonumber(now)) + REMEMBERED_S)
   if kept then
     local t = TURNS .. kept[1]
-    call('HSET', t, 'v', kept[3], 'key', key, 'claim', kept[5])
-    if kept[4] ~= '' then call('HSET', t, 'text', kept[4]) end
+    call('HSET', t, 'v', kept[3])
+    if kept[4] ~= '' then call('HSET', t, 'text', kept[4], 'on', key) end
+    if kept[5] ~= '' then call('HSET', t, 'claim', kept[5], 'key', key) end
     call('EXPIRE', t, REMEMBERED_S)
   end
   if cursor ~= '' then turn = call('HINCRBY', CURSORS, cursor, 1) end
@@ -326,8 +327,8 @@ function step.offer_turn(id, version, text, claim, key)
 end
 
 function step.load_turn(id)
-  local t = call('HMGET', TURNS .. id, 'v', 'text', 'claim', 'key')
-  return {number(t[1]), t[2] or false, t[3] or false, t[4] or false}
+  local t = call('HMGET', TURNS .. id, 'v', 'text', 'claim', 'key', 'on')
+  return {number(t[1]), t[2] or false, t[3] or false, t[4] or false, t[5] or false}
 end
 
 -- Be the leader for a while: the fence, or false and who leads. A new reign has a higher fence.

@@ -214,15 +214,16 @@ def claim_text(claim: Claim | None) -> str:
 
 
 def kept_of(sent: Sequence[Any]) -> tuple[float, Kept] | None:
-    """When it was saved, and the turn; from version, text, claim and the claim's candidate."""
-    version, text, claimed, key = sent
+    """When it was saved, and the turn; from version, text, claim, and the candidates that the
+    claim and the opening came to be on."""
+    version, text, claimed, key, opened_on = sent
     if not text:
         return None
     saved_at, turn = turn_of(text)
+    if opened_on and isinstance(turn, Opening):
+        turn = turn._replace(key=key_of(opened_on))
     claim = None
-    if isinstance(turn, Opening):
-        turn = turn._replace(key=key_of(key)) if key else turn
-    elif claimed:
+    if claimed:
         claim = Claim(key_of(key), *orjson.loads(claimed))
         saved_at = max(saved_at, claim.at)
     return saved_at, Kept(turn, int(version), claim)
