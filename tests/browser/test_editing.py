@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,6 @@ from tests.browser.serving import Site
 pytestmark = pytest.mark.browser
 
 FOREIGN = Path(__file__).resolve().parents[2] / "fixtures" / "foreign" / "litellm.yaml"
-
-
-@pytest.fixture
-def restored(site: Site) -> Iterator[int]:
-    """The catalog is afterwards what it was before."""
-    before = site.call("GET", "state")["revision"]
-    yield before
-    if site.call("GET", "state")["revision"] != before:
-        site.call("POST", f"revisions/{before}/rollback", {"reason": "after a test"})
 
 
 def tiers(page: Page) -> dict[str, str]:
