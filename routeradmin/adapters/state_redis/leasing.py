@@ -255,7 +255,7 @@ class SharedLeases(SharedGrants):
         if record is not None and record.answer is None:
             record.answer = answer
         try:
-            kept = await self.link.call(("answer", lease_id, orjson.dumps(answer).decode()))
+            kept = await self.link.call(("answer", lease_id, wire.Text(answer)))
         except Unreachable:
             self.apart.answered(lease_id, answer)
             return

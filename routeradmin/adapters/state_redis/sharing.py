@@ -204,7 +204,7 @@ class SharedHealth(SharedLeases):
         if (told or durable.record(state) is not None) and mine != told:
             self._commit_later(state.key, lambda s: (), now, anyway=True)
 
-    def _turn_text(self, turn_id: str) -> str | None:
+    def _turn_text(self, turn_id: str) -> wire.Text | None:
         saved_at, turn = self._turns.get(turn_id, (0.0, None))
         return None if turn is None else wire.turn_text(turn, saved_at)
 
