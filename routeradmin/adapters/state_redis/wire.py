@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -24,6 +24,7 @@ def key_text(key: CandidateKey) -> str:
     return "\n".join(key)
 
 
+@lru_cache(maxsize=65_536)
 def key_of(text: str) -> CandidateKey:
     return CandidateKey(*text.split("\n"))
 
@@ -127,8 +128,7 @@ def phase_of(word: str) -> ReportState:
     return ReportState(word)
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """A candidate's counters as Redis has them."""
 
     active: int
@@ -139,15 +139,12 @@ class Counts:
     minute_failures: int
     successes: int
     failures: int
-    latency_ema_ms: float | None
+    latency_ema_ms: float | Literal[False]
     version: int
     seq: int  # of the last change
 
-    @classmethod
-    def of(cls, sent: Sequence[Any]) -> Counts:
-        active, number, rpm, tpm, won, lost, successes, failures, ema, version, seq = sent
-        mean = None if ema is False else float(ema)
-        return cls(active, number, rpm, tpm, won, lost, successes, failures, mean, version, seq)
+
+counts_of = Counts._make
 
 
 def record_text(state: CandidateState) -> str:
