@@ -72,7 +72,9 @@ class Supervisor:
                 greet()
             self._watch()
         finally:
-            self._stop(self.children)
+            # Only who was told by SIGTERM may have a proxy in front that has to turn away first.
+            leaving = signal.SIGTERM in self._signals
+            self._stop(self.children, signal.SIGTERM if leaving else signal.SIGHUP)
 
     @property
     def _stopping(self) -> bool:
@@ -108,7 +110,7 @@ class Supervisor:
                 self._stop([new])
                 return
             self.children[place] = new
-            self._stop([old])
+            self._stop([old], signal.SIGHUP)
         log.warning("all workers were replaced")
 
     def _start(self) -> Child:
@@ -133,10 +135,11 @@ class Supervisor:
                 raise CannotStart(f"a worker did not answer within {START_LIMIT_S:g} s")
             time.sleep(LOOK_EVERY_S / 2)
 
-    def _stop(self, children: Sequence[Child]) -> None:
+    def _stop(self, children: Sequence[Child], number: int = signal.SIGTERM) -> None:
+        """SIGHUP stands for: another one answers in its place already."""
         for child in children:
             if not child.has_ended:
-                child.process.send_signal(signal.SIGTERM)
+                child.process.send_signal(number)
         ends = time.monotonic() + STOP_LIMIT_S
         for child in children:
             try:
