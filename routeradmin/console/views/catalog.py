@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.catalog import rows
-from routeradmin.console import catalog, curl, writes
+from routeradmin.console import catalog, curl, standing, writes
 from routeradmin.console.access import admin
 from routeradmin.console.drafts import Draft, nested
 from routeradmin.console.htmx import see_other, varied, wants_fragment
@@ -38,17 +38,21 @@ def urls(noun: Noun) -> list[URLPattern]:
 
 @require_safe
 def list_view(request: HttpRequest, noun: Noun) -> HttpResponse:
+    place = standing.place()
     found = listing(noun, catalog.index(), request.GET)
-    return render(request, "console/catalog/list.html", {"noun": noun, "list": found})
+    context = {"noun": noun, "list": found, "place": place}
+    return render(request, "console/catalog/list.html", context)
 
 
 @require_safe
 def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
+    place = standing.place()
     index = catalog.index()
     entry = noun.find(index, uid)
     if entry is None:
         raise Http404(f"There is no {noun.one} {uid!r}.")
     context = {
+        "place": place,
         "noun": noun,
         "uid": uid,
         "entry": entry,
