@@ -47,7 +47,7 @@ class Pair:
         return self.start(snapshot), self.start(snapshot)
 
     def look(self, store: RedisStore) -> None:
-        self.run(look(store))
+        self.run(store.look(0))
 
     def take(self, store: RedisStore, snapshot: Snapshot, **more: Any) -> Lease | None:
         candidate = snapshot.routes["r"].candidates[0]
@@ -58,11 +58,6 @@ class Pair:
 
     def settle(self, store: RedisStore, lease: Lease, outcome: Any = OK, **more: Any) -> Any:
         return self.run(store.settle(lease.id, outcome, DEFAULT_POLICY, self.now, **more))
-
-
-async def look(store: RedisStore) -> None:
-    """What a poll brings."""
-    store.heard(await store.link.call(("poll", repr(store.clock()), store.since, "")))
 
 
 @pytest.fixture

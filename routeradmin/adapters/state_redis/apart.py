@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import orjson
-
 from routeradmin.adapters.state_redis import wire
 from routeradmin.engine.state import CandidateKey, CandidateState, ReportState
 
@@ -21,7 +19,7 @@ class Apart:
     def __init__(self) -> None:
         self.began = False
         self.turns: set[str] = set()
-        self._ends: dict[str, tuple[ReportState, int, str]] = {}
+        self._ends: dict[str, tuple[ReportState, int, dict[str, Any] | None]] = {}
         self._charged: dict[CandidateKey, Charge] = {}
 
     def begin(self, states: Iterable[CandidateState]) -> None:
@@ -42,8 +40,7 @@ class Apart:
         answer: dict[str, Any] | None = None,
     ) -> None:
         if len(self._ends) < MOST_KEPT:
-            text = "" if answer is None else orjson.dumps(answer).decode()
-            self._ends[lease_id] = (phase, used, text)
+            self._ends[lease_id] = (phase, used, answer)
 
     def charges(
         self, states: Iterable[CandidateState], current: int

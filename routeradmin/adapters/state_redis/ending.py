@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.mirror import Verdict, Way
 from routeradmin.engine import accounting
@@ -58,10 +56,11 @@ class Ending:
 
     def step(self, decided: Decided) -> tuple[Any, ...]:
         lease, verdict, told = self.lease, decided.verdict, decided.told
-        on, answer = "", ""
-        turn: Any = False
+        on = ""
+        turn: Any = 0
+        answer: wire.Text | int = 0
         if told is not None:
-            on, answer = decided.phase.value, orjson.dumps(told.answer).decode()
+            on, answer = decided.phase.value, wire.Text(told.answer)
             if told.turn is not None:
                 text = wire.turn_text(told.turn, self.now)
                 turn = [lease.turn_id, decided.version, decided.next_version, text]

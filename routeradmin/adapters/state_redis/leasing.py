@@ -13,7 +13,7 @@ from routeradmin.adapters.state_redis.ending import Decided, Ending
 from routeradmin.adapters.state_redis.granting import SharedGrants
 from routeradmin.adapters.state_redis.link import Answer, Unreachable
 from routeradmin.adapters.state_redis.mirror import NO_VERDICT, Verdict, in_order
-from routeradmin.adapters.state_redis.wire import Counts
+from routeradmin.adapters.state_redis.wire import counts_of
 from routeradmin.engine import accounting, health
 from routeradmin.engine.policy import Policy
 from routeradmin.engine.state import (
@@ -55,8 +55,7 @@ class SharedLeases(SharedGrants):
         self.expire(now)
         phase = ReportState.RELEASED
         try:
-            step = list(wire.close_step(now, lease_id, phase))
-            step[3] = _text(generation)
+            step = wire.close_step(now, lease_id, phase, generation=generation)
             answer = await self.link.call(step)
         except Unreachable:
             released = await super().release(lease_id, now, generation)
@@ -305,14 +304,14 @@ class SharedLeases(SharedGrants):
 
     def _learn(self, key: str, counts: Sequence[Any], record: Any, now: float) -> None:
         """Redis knows better."""
-        told, found = wire.key_of(key), Counts.of(counts)
+        told, found = wire.key_of(key), counts_of(counts)
         with self._lock:
             self.mirror.count(told, found, now)
             self.mirror.take(told, found.version, record or "", now, force=True)
             self._seq += 1
 
     def _count(self, answer: Answer, now: float) -> CandidateState | None:
-        return self.mirror.count(wire.key_of(answer[1]), Counts.of(answer[2]), now)
+        return self.mirror.count(wire.key_of(answer[1]), counts_of(answer[2]), now)
 
 
 def _text(generation: int | None) -> str:
