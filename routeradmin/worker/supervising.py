@@ -73,6 +73,7 @@ class Supervisor:
                 greet()
             self._watch()
         finally:
+            self.listener.close()  # else callers would be let in whom nobody serves
             self._stop([*self.children, *self._leaving])
 
     @property
