@@ -131,8 +131,8 @@ async def measure(stage: Stage) -> None:
 def run() -> None:
     limit_ms = os.environ.setdefault("CHAOS_REDIS_LIMIT_MS", "40")
     print(
-        f"selects every {EVERY_S * 1000:g} ms by {ASKERS} callers, {WORKERS} workers; milliseconds. "
-        f"ROUTERADMIN_REDIS_LIMIT_MS={limit_ms}\n"
+        f"selects every {EVERY_S * 1000:g} ms by {ASKERS} callers, {WORKERS} workers; "
+        f"milliseconds. ROUTERADMIN_REDIS_LIMIT_MS={limit_ms}\n"
         f"promised during a fault: wait for an engine below {PROMISED_WAIT_MS:g} ms, "
         f"p99 below {PROMISED_P99_MS:g} ms, no errors\n"
     )

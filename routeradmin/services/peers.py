@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +53,9 @@ class Peers:
         self.store.on_told.append(lambda message: self._told(runtime, message))
         await self.store.open()
         if self.store.is_shared and isinstance(runtime.clock, SteadyClock):
-            seconds, took_s = await self.store.link.time_s()
-            runtime.clock.set_to(seconds + took_s / 2)
+            with suppress(Unreachable):
+                seconds, took_s = await self.store.link.time_s()
+                runtime.clock.set_to(seconds + took_s / 2)
 
     async def close(self, runtime: Runtime) -> None:
         await self.election.resign()
@@ -108,7 +110,10 @@ class Peers:
     async def follow_clock(self, runtime: Runtime) -> None:
         """Windows, cooldowns and leases of all machines go by Redis's clock."""
         if self.store.is_shared and isinstance(runtime.clock, SteadyClock):
-            seconds, took_s = await self.store.link.time_s()
+            try:
+                seconds, took_s = await self.store.link.time_s()
+            except Unreachable:
+                return
             if took_s < QUICK_S:
                 runtime.clock.follow(seconds + took_s / 2)
 

@@ -73,8 +73,13 @@ class Supervisor:
                 greet()
             self._watch()
         finally:
-            self.listener.close()  # else callers would be let in whom nobody serves
-            self._stop([*self.children, *self._leaving])
+            # The workers have it too, and close it in time: none is let in whom nobody serves.
+            self.listener.close()
+            # Only who was told by SIGTERM may have a proxy in front that has to turn away first.
+            leaving = signal.SIGTERM in self._signals
+            self._stop(
+                [*self.children, *self._leaving], signal.SIGTERM if leaving else signal.SIGHUP
+            )
 
     @property
     def _stopping(self) -> bool:
@@ -121,7 +126,7 @@ class Supervisor:
         log.warning("all workers were replaced")
 
     def _let_go(self, old: Child) -> None:
-        old.process.send_signal(signal.SIGTERM)  # nothing happens if it ended by itself
+        old.process.send_signal(signal.SIGHUP)  # nothing happens if it ended by itself
         ends = time.monotonic() + STOP_LIMIT_S
         while not (old.has_ended or self._stopping or time.monotonic() > ends):
             self._tend()
@@ -153,10 +158,16 @@ class Supervisor:
             meanwhile()
             time.sleep(LOOK_EVERY_S / 2)
 
-    def _stop(self, children: Sequence[Child], limit_s: float = STOP_LIMIT_S) -> None:
+    def _stop(
+        self,
+        children: Sequence[Child],
+        number: int = signal.SIGTERM,
+        limit_s: float = STOP_LIMIT_S,
+    ) -> None:
+        """SIGHUP stands for: another one answers in its place already."""
         for child in children:
             if not child.has_ended:
-                child.process.send_signal(signal.SIGTERM)
+                child.process.send_signal(number)
         ends = time.monotonic() + limit_s
         for child in children:
             try:

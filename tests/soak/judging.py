@@ -37,9 +37,9 @@ def rows(looks: list[tuple[float, Sizes]], leases: int) -> list[Row]:
 
 
 def row(name: str, found: list[tuple[float, float]], leases: int) -> Row:
-    warm = [size for at, size in found if WARM <= at <= WARM + COMPARED]
-    last = [size for at, size in found if at >= 1 - COMPARED]
-    before = median(warm) if warm else 0.0
+    warm = [size for at, size in found if WARM <= at <= WARM + COMPARED] or [found[0][1]]
+    last = [size for at, size in found if at >= 1 - COMPARED] or [found[-1][1]]
+    before = median(warm)
     slack = SLACKS.get(name.rpartition(": ")[2], SLACK)
     limit = leases if name.startswith(EXPIRING) else before + max(slack, SHARE * before)
-    return Row(name, found[0][1], before, median(last) if last else 0.0, limit)
+    return Row(name, found[0][1], before, median(last), limit)
