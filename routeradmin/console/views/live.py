@@ -73,7 +73,11 @@ def _board(wanted: board.Filter) -> dict[str, Any]:
         "sums": board.summary(rows),
         "failing_jobs": [job for job in current.jobs.values() if job.failures_in_a_row],
         "processes_ready": sum(p["lag_ms"] == 0 for p in state["processes"]),
-        "processes_behind": [p for p in state["processes"] if p["lag_ms"]],
+        "processes_behind": [
+            process | {"silent_ms": current.silence_ms(process["id"])}
+            for process in state["processes"]
+            if process["lag_ms"]
+        ],
         "figure_states": FIGURE_STATES,
         "state_choices": board.STATES,
         "providers": sorted({row["provider"] for row in rows}),
