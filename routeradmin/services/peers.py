@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,7 @@ SILENT_S = 2.5  # after some five beats that did not come
 STALE_S = 60.0
 QUICK_S = 0.02  # answers slower than this say little about what time it is
 PUBLISHED = "published"
+GATHER_S = 2.0  # after Redis's return, until every process has told it what it knows
 
 
 @dataclass(eq=False)
@@ -38,6 +41,8 @@ class Peers:
     election: Election
     others: dict[str, dict[str, Any]] = field(default_factory=dict)
     suspected: frozenset[str] = frozenset()
+    steady: Callable[[], float] = time.monotonic  # the clock is set by Redis's
+    _reached_at: float = float("inf")
     _newest: tuple[int, float] = (0, 0.0)
     _catching_up: asyncio.Task[None] | None = None
     _again: bool = False
@@ -56,6 +61,15 @@ class Peers:
         await self.election.resign()
         self.store.link.post(("gone", runtime.process_id))
         await self.store.close()
+
+    @property
+    def knows_all_for_s(self) -> float:
+        """For how long Redis could have been asked for what the other processes granted; below 0
+        while it cannot."""
+        return self.steady() - self._reached_at - GATHER_S
+
+    def reach(self, reached: bool) -> None:
+        self._reached_at = self.steady() if reached else float("inf")
 
     async def beat(self, runtime: Runtime) -> None:
         """Tell where this process is, and hear where the others are."""
@@ -89,6 +103,10 @@ class Peers:
         """For how long there has been a newer revision than this one."""
         newest, since = self._newest
         return 0 if revision >= newest else max(1, round((now - since) * 1000))
+
+    def behind_ms(self, process: str, revision: int, now: float) -> int:
+        """The longer of its lag and its silence."""
+        return max(self.lag_ms(revision, now), self.silence_ms(process, now))
 
     def silence_ms(self, process: str, now: float) -> int:
         """For how long another process has said nothing; 0 while that is nothing special."""
@@ -132,6 +150,8 @@ class Peers:
 
 def mark(runtime: Runtime, reached: bool) -> None:
     """The word in ``degraded`` for a store that only this process's state is in."""
+    if runtime.peers is not None:
+        runtime.peers.reach(reached)
     if reached:
         runtime.degraded.discard("store")
     else:

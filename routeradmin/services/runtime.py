@@ -42,6 +42,7 @@ from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
 from routeradmin.services.metering import Meters, Siblings
+from routeradmin.services.postponed import Postponed
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
 from routeradmin.services.tracing import OFF, Tracer
@@ -78,6 +79,7 @@ class Runtime:
     intents: Intents = field(default_factory=Intents)
     heartbeats: Heartbeats = field(default_factory=Heartbeats)
     selectors: dict[str, Selector] = field(default_factory=dict)
+    postponed: Postponed = field(default_factory=Postponed)
     jobs: dict[str, JobStanding] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
     accepting: bool = False
@@ -107,19 +109,15 @@ class Runtime:
     def processes(self) -> list[dict[str, Any]]:
         """Every process that serves, this one first, with the revision it was at last; ``lag_ms``:
         for how long there has been a newer one, or it has not been heard of."""
-        own = self.current.revision
+        own, now = self.current.revision, self.clock()
         if self.peers is None:
             return [{"id": self.process_id, "revision": own, "lag_ms": 0}]
         at = {self.process_id: own}
         at |= {name: beat["revision"] for name, beat in sorted(self.peers.others.items())}
         return [
-            {"id": name, "revision": revision, "lag_ms": self._lag_ms(self.peers, name, revision)}
+            {"id": name, "revision": revision, "lag_ms": self.peers.behind_ms(name, revision, now)}
             for name, revision in at.items()
         ]
-
-    def _lag_ms(self, others: peers.Peers, process: str, revision: int) -> int:
-        now = self.clock()
-        return max(others.lag_ms(revision, now), others.silence_ms(process, now))
 
     def silence_ms(self, process: str) -> int:
         """For how long another process has said nothing; 0 while that is nothing special."""
