@@ -13,6 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from routeradmin.console.navigation import SECTIONS
+from routeradmin.console.shortcuts import SHORTCUTS, Shortcut
 from routeradmin.engine.state import CandidateKey
 from routeradmin.services.heartbeats import Heartbeats
 
@@ -214,3 +215,8 @@ def navigation(context: template.Context) -> list[dict[str, Any]]:
         if links:
             sections.append({"title": title, "links": links})
     return sections
+
+
+@register.simple_tag
+def shortcuts() -> tuple[tuple[str, tuple[Shortcut, ...]], ...]:
+    return SHORTCUTS

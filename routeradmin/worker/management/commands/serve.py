@@ -12,7 +12,6 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection, connections
 
@@ -75,7 +74,7 @@ class Command(BaseCommand):
             made = await sync_to_async(bootstrap.first_admin)()
             self.greet(url, host, made)
 
-        Server(greet).run(sockets=[listener])
+        Server(greet, has_others=settings.IS_SHARED).run(sockets=[listener])
 
     def supervise(self, options: dict[str, Any]) -> None:
         host = options["host"]
@@ -150,7 +149,8 @@ def serve_as_worker(listener: int, ready: int) -> None:
         os.write(ready, b"1")
         os.close(ready)
 
-    Server(greet, among_others=True).run(sockets=[socket.socket(fileno=listener)])
+    server = Server(greet, has_others=True, supervised=True)
+    server.run(sockets=[socket.socket(fileno=listener)])
 
 
 @contextlib.contextmanager
@@ -170,7 +170,7 @@ def ending_quietly() -> Iterator[None]:
 def prepare() -> None:
     """Migrate, and collect static files where they changed. Raises CommandError."""
     try:
-        call_command("migrate", interactive=False, verbosity=0)
+        bootstrap.migrate()
     except DatabaseError as problem:
         name = connection.settings_dict["NAME"]
         raise CommandError(f"the database {name} cannot be used: {problem}") from problem
