@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from threading import RLock
 from typing import Any
 
@@ -252,7 +251,7 @@ class MemoryStore:
             self._turns.save(told.turn, now, kept.version)
         if record is not None:
             record.answer = told.answer
-        return replace(settlement, answer=told.answer)
+        return settlement._replace(answer=told.answer)
 
     def _judge(
         self, record: Record, outcome: Outcome, policy: Policy, now: float
