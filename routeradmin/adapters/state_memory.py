@@ -15,6 +15,7 @@ from typing import Any
 from routeradmin.adapters.local_states import LocalStates
 from routeradmin.engine import accounting, durable, health
 from routeradmin.engine.eligibility import usable
+from routeradmin.engine.key_use import KeyBook, KeyRefused, KeyUse
 from routeradmin.engine.leases import LeaseBook, Record
 from routeradmin.engine.policy import Policy
 from routeradmin.engine.snapshot import Snapshot
@@ -50,6 +51,7 @@ class MemoryStore:
         self._book = LeaseBook()
         self._cursors: dict[str, int] = {}
         self._turns = TurnBook(mark)
+        self._keys = KeyBook()
         self._listeners: list[Listener] = []
         self._issued = 0
         self._bound = False
@@ -122,24 +124,28 @@ class MemoryStore:
 
     def _free(self, record: Record, now: float) -> None:
         accounting.free_slot(record.state)
+        self._keys.free(record.lease)
         self._local.review(record.state, now)
         self._seq += 1
+
+    def _use(self, record: Record, tokens: int) -> None:
+        accounting.settle_tokens(record.state, record.lease, tokens)
+        self._keys.settle(record.lease, tokens)
 
     async def reserve(self, grant: Grant, now: float) -> Lease | None:
         candidate, tokens = grant.candidate, grant.held_tokens
         with self._lock:
             if now >= self._book.next_end:
                 self._give_back_due(now)
-            if grant.turn_version and self._turns.has_moved(
-                grant.turn_id or "", grant.turn_version
-            ):
-                raise TurnMoved
+            self._raise_if_barred(grant, now)
             state = self._local.of(candidate)
             current = window(now)
             if not usable(candidate, state, tokens, now, current, True):
                 return None
             accounting.take(state, tokens, now, current)
             lease = self._new_lease(grant, now, current)
+            if lease.is_charged:
+                self._keys.take(lease, now)
             self._book.add(lease, state)
             self._turns.begun(grant, lease, now)
             self._local.review(state, now)
@@ -148,9 +154,13 @@ class MemoryStore:
             self._seq += 1
         return lease
 
-    def _raise_if_moved(self, grant: Grant) -> None:
+    def _raise_if_barred(self, grant: Grant, now: float) -> None:
         if grant.turn_version and self._turns.has_moved(grant.turn_id or "", grant.turn_version):
             raise TurnMoved
+        if grant.allowance is not None:
+            limit = self._keys.refusal(grant.allowance, grant.held_tokens, now)
+            if limit is not None:
+                raise KeyRefused(limit)
 
     def _new_lease(self, grant: Grant, now: float, current: int) -> Lease:
         self._issued += 1
@@ -169,6 +179,7 @@ class MemoryStore:
             grant.route_id,
             grant.turn_id or lease_id,
             grant.policy_id,
+            grant.allowance is not None,
         )
 
     def _advance(self, name: str) -> None:
@@ -199,7 +210,7 @@ class MemoryStore:
             if record.phase is not ReportState.OPEN:
                 return False
             self._book.close(record, ReportState.RELEASED, now)
-            accounting.settle_tokens(record.state, record.lease, 0)
+            self._use(record, 0)
             self._free(record, now)
             return True
 
@@ -234,6 +245,7 @@ class MemoryStore:
         if record.phase is ReportState.OPEN:
             self._book.close(record, ReportState.REPEATED, now)
             accounting.free_slot(record.state)
+            self._keys.free(record.lease)
         record.phase = ReportState.REPEATED
         changes = self._judge(record, outcome, policy, now)
         self._local.review(record.state, now)
@@ -258,7 +270,7 @@ class MemoryStore:
     ) -> tuple[Change, ...]:
         lease, state = record.lease, record.state
         used = accounting.tokens_used(outcome, lease.held_tokens)
-        accounting.settle_tokens(state, lease, used)
+        self._use(record, used)
         # The key left the catalog, or its secret was rotated: nobody's health is at stake.
         if self._local.get(lease.key) is not state or lease.secret_version != state.secret_version:
             return ()
@@ -323,6 +335,14 @@ class MemoryStore:
     def note_turn(self, turn: TurnState, now: float, version: int) -> None:
         with self._lock:
             self._turns.save(turn, now, self._turns.after(version))
+
+    def key_use(self, uid: str, now: float) -> KeyUse:
+        with self._lock:
+            return self._keys.of(uid, now)
+
+    def forget_keys(self, uids: Iterable[str]) -> None:
+        with self._lock:
+            self._keys.forget(uids)
 
     def export(self, now: float) -> Sequence[dict[str, Any]]:
         with self._lock:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from routeradmin.engine.key_use import Allowance
     from routeradmin.engine.snapshot import Candidate
     from routeradmin.engine.tables import Table
     from routeradmin.engine.turn_state import Opening, TurnState
@@ -146,6 +147,7 @@ class Lease(NamedTuple):
     route_id: str
     turn_id: str | None = None
     policy_id: str = ""
+    is_charged: bool = False  # on its owner too, an API key that has limits
 
 
 class Ring(NamedTuple):
@@ -176,7 +178,8 @@ class Grant(NamedTuple):
 
     Of a turn that outlives its request, the store keeps with the grant that this attempt began:
     ``keep`` is a new turn as it stood before (an ``Opening`` gets its ids from the lease),
-    ``turn_version`` the version at which an older one was loaded.
+    ``turn_version`` the version at which an older one was loaded. ``allowance``: what the owner,
+    an API key, may use, if it has limits.
     """
 
     candidate: Candidate
@@ -190,6 +193,7 @@ class Grant(NamedTuple):
     ring: Ring | None = None
     keep: TurnState | Opening | None = None
     turn_version: int = 0
+    allowance: Allowance | None = None
 
     def granted(self, lease: Lease) -> Candidate:
         """The candidate that a lease for this grant is on."""

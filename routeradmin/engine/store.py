@@ -19,6 +19,7 @@ from routeradmin.engine.state import (
 )
 
 if TYPE_CHECKING:
+    from routeradmin.engine.key_use import KeyUse
     from routeradmin.engine.policy import Policy
     from routeradmin.engine.snapshot import Snapshot
     from routeradmin.engine.turn_book import Kept, Tell
@@ -50,12 +51,12 @@ class StateStore(StateView, Protocol):
         ...
 
     async def reserve(self, grant: Grant, now: float) -> Lease | None:
-        """Take one slot atomically: parallel, rpm and tpm checked and charged together, and what
-        the grant says of its turn kept.
+        """Take one slot atomically: parallel, rpm and tpm checked and charged together, those of
+        the owner's key with them, and what the grant says of its turn kept.
 
         A grant without a turn begins one: the lease's id is the turn's.
 
-        None: another caller took the last one. Raises TurnMoved.
+        None: another caller took the last one. Raises TurnMoved, KeyRefused.
         """
         ...
 
@@ -128,6 +129,14 @@ class StateStore(StateView, Protocol):
 
     def note_turn(self, turn: TurnState, now: float, version: int) -> None:
         """The same without waiting, for a turn that this caller's grant moved on from there."""
+        ...
+
+    def key_use(self, uid: str, now: float) -> KeyUse:
+        """What an API key has used, as far as is known here: exact about this process's part."""
+        ...
+
+    def forget_keys(self, uids: Iterable[str]) -> None:
+        """API keys that are no more."""
         ...
 
     def listen(self, listener: Listener) -> None:

@@ -10,6 +10,7 @@ from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved, is_auto
 from routeradmin.engine.select import resolve_for
 from routeradmin.engine.snapshot import Snapshot
+from routeradmin.services import admission
 from routeradmin.services.intent.words import Words, of_text
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
@@ -50,7 +51,7 @@ async def asking_of(
     ModelNotFound, RouteNotAllowed.
     """
     snapshot = runtime.current.snapshot
-    may_call = may_call and runtime.limits.refusal(key, request.estimate, now) is None
+    may_call = may_call and not admission.seems_full(runtime, key, request.estimate, now)
     decision = await runtime.intents.decide(runtime, snapshot, words, now, may_call=may_call)
     request = replace(request, local_only=decision.local_only)
     if decision.route_id is None:

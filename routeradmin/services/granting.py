@@ -1,22 +1,11 @@
-"""A slot for an attempt: reserved on the candidate and charged to the caller's key, or neither."""
+"""What an attempt takes: a slot on the candidate, and its part of the caller's key."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from routeradmin.engine.request import SelectRequest
-from routeradmin.engine.state import Grant, Lease
+from routeradmin.engine.state import Grant
 from routeradmin.engine.turn import Try, Turn
-from routeradmin.services.admission import Charge
 from routeradmin.services.keys import Key
-from routeradmin.services.runtime import Runtime
-
-
-class Granted(NamedTuple):
-    """``charge`` is what the attempt holds on its key; None for a key without limits."""
-
-    lease: Lease
-    charge: Charge | None
 
 
 def grant_of(turn: Turn, step: Try, key: Key, *, kept: bool = False) -> Grant:
@@ -40,19 +29,5 @@ def grant_for(turn_id: str, request: SelectRequest, policy_id: str, step: Try, k
         turn_id,
         step.cursor,
         step.ring,
+        allowance=key.allowance,
     )
-
-
-async def take(runtime: Runtime, grant: Grant, key: Key, now: float) -> Granted | None:
-    """None where another caller took the last slot. Raises TurnMoved.
-
-    The key is charged before the store is waited for: whoever asks meanwhile is judged with it.
-    """
-    charge = runtime.limits.charge(key, grant.held_tokens, now)
-    lease = None
-    try:
-        lease = await runtime.store.reserve(grant, now)
-    finally:
-        if lease is None and charge is not None:
-            charge.undo()
-    return None if lease is None else Granted(lease, charge)

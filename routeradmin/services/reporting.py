@@ -68,20 +68,12 @@ async def report(
     settlement = await runtime.store.settle(
         lease_id, outcome, policy, now, message.generation, telling
     )
-    runtime.limits.end(lease_id, tokens_of(outcome))
     if settlement.is_first:
         runtime.meters.attempt(lease.key.deployment, outcome)
         if telling.ended is not None:
             turns.record(runtime, telling.ended, request_id=request_id, headers=headers)
     assert settlement.answer is not None  # noqa: S101
     return given(settlement.answer)
-
-
-def tokens_of(outcome: Outcome) -> int | None:
-    """What the attempt used, for the key's limits; None where nobody said."""
-    if outcome.input_tokens is not None or outcome.output_tokens is not None:
-        return (outcome.input_tokens or 0) + (outcome.output_tokens or 0)
-    return 0 if outcome.failure is not None and not outcome.visible_output else None
 
 
 def given(answer: dict[str, Any]) -> dict[str, Any]:
@@ -187,7 +179,6 @@ async def renew(runtime: Runtime, lease_id: str, message: Renew, key: Key) -> di
     now = runtime.clock()
     await owned(runtime, lease_id, key)
     lease = await runtime.store.renew(lease_id, message.lease_ttl_s, now, message.generation)
-    runtime.limits.renew(lease.id, lease.expires_at)
     return {
         "lease_id": lease.id,
         "generation": lease.generation,
@@ -199,5 +190,4 @@ async def release(runtime: Runtime, lease_id: str, message: Release, key: Key) -
     """Raises LeaseNotFound, LeaseFenced."""
     await owned(runtime, lease_id, key)
     released = await runtime.store.release(lease_id, runtime.clock(), message.generation)
-    runtime.limits.end(lease_id, 0)
     return {"released": released}

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from routeradmin.engine.explain import explain_route
+from routeradmin.engine.key_use import KeyRefused
 from routeradmin.engine.refusal import refuse
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved
@@ -17,7 +18,7 @@ from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_book import TurnMoved
 from routeradmin.engine.turn_state import HaltReason, Opening
-from routeradmin.services import affinity, circumstances, granting, turns
+from routeradmin.services import admission, affinity, circumstances, granting, turns
 from routeradmin.services.affinity import Session
 from routeradmin.services.asking import (
     Asking,
@@ -28,7 +29,6 @@ from routeradmin.services.asking import (
     resolve_allowed,
     words_of,
 )
-from routeradmin.services.granting import Granted
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import (
@@ -132,10 +132,8 @@ async def first(
     """The first attempt where nothing stands in its way, which is nearly always: the same choice
     that a turn would make, with the turn itself left to be made when it is needed.
 
-    None: something does; the turn has the rules for it.
+    None: something does; the turn has the rules for it. Raises LimitRefused.
     """
-    if runtime.limits.refusal(key, request.estimate, now) is not None:
-        return None
     found = pick(resolved, request, runtime.store, now, runtime.rng)
     if not isinstance(found, Pick) or found.least_bad:
         return None
@@ -153,13 +151,15 @@ async def first(
         found.cursor,
         found.ring,
         Opening("", request.model, route.id, request, candidate.key, found.tier, "", now),
+        allowance=key.allowance,
     )
-    granted = await granting.take(runtime, grant, key, now)
-    if granted is None:
+    try:
+        lease = await runtime.store.reserve(grant, now)
+    except KeyRefused as refused:
+        raise limited(key, refused, now) from None
+    if lease is None:
         return None
-    candidate = grant.granted(granted.lease)
-    lease = granted.lease
-    keep(runtime, granted, now)
+    candidate = grant.granted(lease)
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
@@ -201,24 +201,21 @@ async def take(
     waited_s = 0.0
     while True:
         now = runtime.clock()
-        limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
         draws = runtime.rng.getstate() if explain else None
         step = turn.next(
             runtime.store,
             now,
             runtime.rng,
-            admit=lambda _: limit is None,  # noqa: B023
             prefer=runtime.affinity.preferred(turn.resolved, session, key.uid, now),
         )
-        if isinstance(step, Halt) and step.halt is HaltReason.LIMIT_REFUSED and limit is not None:
-            if turn.state.attempts:
-                await turns.save(runtime, turn, now)
-                turns.record(runtime, turn, request_id=request_id)
-            raise LimitRefused(limit.message, limit.retry_after_s)
         if isinstance(step, Try):
             note(runtime, turn, step, session, now)
             told = None if draws is None else explained(runtime, turn, step, draws, now)
-            lease = await begun(runtime, turn, step, key, session, now)
+            try:
+                lease = await begun(runtime, turn, step, key, session, now)
+            except KeyRefused as refused:
+                await end_at_limit(runtime, turn, now, request_id)
+                raise limited(key, refused, now) from None
             if lease is not None:
                 step = as_granted(step, lease)
                 if told is not None:
@@ -246,18 +243,15 @@ async def begun(
 ) -> Lease | None:
     """The attempt's lease, to which the session is bound; None where the slot went to another.
 
-    Raises TurnMoved.
+    Raises TurnMoved, KeyRefused.
     """
-    grant = granting.grant_of(turn, step, key, kept=True)
-    granted = await granting.take(runtime, grant, key, now)
-    if granted is None:
+    lease = await runtime.store.reserve(granting.grant_of(turn, step, key, kept=True), now)
+    if lease is None:
         turn.lost(step.candidate.key)
         if not turn.state.attempts:
             turn.state.routing.pop("affinity", None)  # told of a choice that did not come about
         return None
-    lease = granted.lease
     step = as_granted(step, lease)
-    keep(runtime, granted, now)
     runtime.affinity.served(turn.resolved, session, turn.state.request.key_id, lease.key, now)
     turn.begin(step, now, lease.id)
     # Other processes know of the attempt by its grant; this tells them the rest.
@@ -265,11 +259,17 @@ async def begun(
     return lease
 
 
-def keep(runtime: Runtime, granted: Granted, now: float) -> None:
-    """Hold on the key what the attempt may use, until its lease is over."""
-    lease, charge = granted
-    if charge is not None:
-        runtime.limits.keep(lease.id, charge, lease.expires_at, now)
+async def end_at_limit(runtime: Runtime, turn: Turn, now: float, request_id: str) -> None:
+    """The key's own limits end the turn. Raises TurnMoved."""
+    turn.stop(HaltReason.LIMIT_REFUSED, now)
+    if turn.state.attempts:
+        await turns.save(runtime, turn, now)
+        turns.record(runtime, turn, request_id=request_id)
+
+
+def limited(key: Key, refused: KeyRefused, now: float) -> LimitRefused:
+    found = admission.refusal(key, refused.limit, now)
+    return LimitRefused(found.message, found.retry_after_s)
 
 
 async def wait(runtime: Runtime, step: Wait, now: float) -> float:

@@ -25,12 +25,13 @@ from routeradmin.engine.state import (
 )
 from routeradmin.engine.turn_book import Kept, Told, TurnMoved
 from routeradmin.engine.turn_state import Opening
+from tests.adapters.key_rules import KeyRules
 from tests.adapters.lease_rules import LeaseRules
 from tests.adapters.store_desk import BROKEN, HUNG_UP, LIMITED, OK, A, Desk, Make, Run, kept_turn
 from tests.engine.world import NOW, catalog, deployment, route
 
 
-class StateStoreSuite(LeaseRules):
+class StateStoreSuite(LeaseRules, KeyRules):
     @pytest.fixture
     def run(self) -> Iterator[Run]:
         with asyncio.Runner() as runner:

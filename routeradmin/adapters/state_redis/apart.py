@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from routeradmin.adapters.state_redis import wire
+from routeradmin.engine.key_use import KeyBook, KeyUse
 from routeradmin.engine.state import CandidateKey, CandidateState, ReportState
 
 MOST_KEPT = 100_000  # ends and answers; leases whose end is not told run out by themselves
@@ -22,15 +24,18 @@ class Apart:
         self.untold: list[tuple[Any, ...]] = []  # steps on whose way Redis went again
         self._ends: dict[str, tuple[ReportState, int, dict[str, Any] | None]] = {}
         self._charged: dict[CandidateKey, Charge] = {}
+        self._uses: dict[str, KeyUse] = {}
 
-    def begin(self, states: Iterable[CandidateState]) -> None:
+    def begin(self, states: Iterable[CandidateState], keys: KeyBook) -> None:
         self.began = True
+        self._uses = {uid: replace(use) for uid, use in keys}
         self._charged = {s.key: (s.window, s.rpm_used, s.tpm_used) for s in states}
 
     def clear(self) -> None:
         self.began = False
         self.turns.clear()
         self._ends.clear()
+        self._uses.clear()
         self._charged.clear()
 
     def ended(
@@ -71,6 +76,22 @@ class Apart:
                 more = max(0, state.rpm_used - rpm), state.tpm_used - tpm
                 found[state.key] = (current, rpm, tpm, *more)
         return found
+
+    def key_charges(self, keys: KeyBook, current: int) -> list[tuple[Any, ...]]:
+        """Steps that tell what API keys were charged before, at least, and here since."""
+        if not self.began:
+            return []
+        steps: list[tuple[Any, ...]] = []
+        for uid, use in keys:
+            text, was = wire.key_text(wire.payer_key(uid)), replace(self._uses.get(uid) or KeyUse())
+            was.roll(current)
+            if use.window == current:
+                more = max(0, use.requests - was.requests), use.tokens - was.tokens
+                steps.append(("charge", text, current, was.requests, was.tokens, *more))
+            if use.day == was.day:
+                more_tokens = use.day_tokens - was.day_tokens
+                steps.append(("charge_day", text, use.day, was.day_tokens, more_tokens))
+        return steps
 
     def take_ends(self, now: float) -> list[tuple[Any, ...]]:
         """Steps that tell of ends and first answers; they are not kept any longer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from routeradmin.adapters.state_memory import MemoryStore
@@ -13,6 +13,7 @@ from routeradmin.adapters.state_redis.apart import Apart
 from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Link, Unreachable
 from routeradmin.adapters.state_redis.mirror import Mirror
 from routeradmin.adapters.state_redis.wire import counts_of
+from routeradmin.engine.key_use import KeyRefused
 from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import Grant, Lease, ReportState
 from routeradmin.engine.turn_book import MARK_BITS, TurnMoved
@@ -63,12 +64,18 @@ class SharedGrants(MemoryStore):
                 return await super().reserve(grant, now)
             if answer[0] == "stale":
                 raise TurnMoved
+            if answer[0] == "limited":
+                self._pay(lease.owner, answer[2])
+                self._turn_is(grant.cursor, answer[3])
+                raise KeyRefused(answer[1])
             if answer[0] == "moved":
                 self._turn_is(grant.cursor, answer[1])
                 continue
             taken, found = sent[answer[1]], counts_of(answer[2])
             with self._lock:
                 self._turn_is(grant.cursor, answer[3])
+                if answer[4]:
+                    self._pay(lease.owner, answer[4])
                 state = self.mirror.count(taken.key, found, now)
                 self._seq += 1
                 if answer[0] == "granted":
@@ -109,6 +116,7 @@ class SharedGrants(MemoryStore):
             total,
             ring,
             wire.turn_step(grant, lease, self._turns.after(grant.turn_version)),
+            wire.payer(grant.allowance),
         )
         try:
             return await self.link.call(step), sent, lease
@@ -120,6 +128,17 @@ class SharedGrants(MemoryStore):
         finally:
             with self._lock:
                 self.mirror.ended(way)
+
+    def _pay(self, uid: str, sent: Sequence[Any]) -> None:
+        """What an API key has used by now."""
+        with self._lock:
+            wire.put_use(self._keys.at(uid), counts_of(sent))
+
+    def forget_keys(self, uids: Iterable[str]) -> None:
+        uids = list(uids)
+        super().forget_keys(uids)
+        for uid in uids:
+            self.link.post(("forget", wire.key_text(wire.payer_key(uid))))
 
     def _ring(
         self, grant: Grant, members: list[Candidate], first: int

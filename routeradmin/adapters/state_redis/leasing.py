@@ -63,8 +63,10 @@ class SharedLeases(SharedGrants):
             return released
         self._raise_if_lost(answer[0], lease_id)
         with self._lock:
+            record = self._book.known(lease_id)
             self._closed_here(lease_id, phase, now)
-            self._count(answer, now)
+            paying = record.lease if record is not None and answer[0] == "open" else None
+            self._count(answer, paying, now)
         return bool(answer[0] == "open")
 
     async def settle(
@@ -128,7 +130,8 @@ class SharedLeases(SharedGrants):
         met, lease, now = wire.phase_of(answer[0]), ending.lease, ending.now
         with self._lock:
             self._closed_here(lease.id, ReportState.REPEATED, now)
-            state = self._count(answer, now) or self._local.get(lease.key)
+            paying = None if met in OVER else lease
+            state = self._count(answer, paying, now) or self._local.get(lease.key)
         cooldown = None if state is None else state.cooldown
         if met in OVER and (answer[4] or decided.told is None):  # another process was first
             self._learn(answer[1], answer[2], answer[3], now)
@@ -310,7 +313,9 @@ class SharedLeases(SharedGrants):
             self.mirror.take(told, found.version, record or "", now, force=True)
             self._seq += 1
 
-    def _count(self, answer: Answer, now: float) -> CandidateState | None:
+    def _count(self, answer: Answer, lease: Lease | None, now: float) -> CandidateState | None:
+        if lease is not None and lease.is_charged and answer[4]:
+            self._pay(lease.owner, answer[4])
         return self.mirror.count(wire.key_of(answer[1]), counts_of(answer[2]), now)
 
 

@@ -131,12 +131,18 @@ class SharedHealth(SharedLeases):
             met = {wire.key_of(key): (counts_of(sent), record) for key, sent, record in entries}
             # Before the first catalog is bound nobody knows which of these it has.
             for key, (counts, _) in met.items():
-                self.mirror.count(key, counts, now)
+                if key.deployment:
+                    self.mirror.count(key, counts, now)
+            key_charges = self.apart.key_charges(self._keys, window(now))
+            for _, use in self._keys:
+                use.seq = 0
             self.link.rise()
             for step in (*steps, *self._leases_to_tell(told)):
                 self._post_of_lease(step)
             for key, charge in charges.items():
                 self.link.post(("charge", key_text(key), *charge))
+            for step in key_charges:
+                self.link.post(step)
             for state in list(self._local):
                 self._reconcile(state, met.get(state.key), now)
             for offer in map(self._offer, self.apart.turns):
@@ -228,7 +234,8 @@ class SharedHealth(SharedLeases):
         with self._lock:
             self.mirror.drop_under_way()
             own = self._book.open_by_key()
-            self.apart.begin(self._local)
+            self._keys.hold_only(record.lease for record in self._book.open_records())
+            self.apart.begin(self._local, self._keys)
             for state in self._local:
                 state.active = own[state.key]
                 self._local.review(state, now)
@@ -275,6 +282,10 @@ class SharedHealth(SharedLeases):
         with self._lock:
             for text, sent, record in entries:
                 key, counts = wire.key_of(text), counts_of(sent)
+                if not key.deployment:
+                    if key.credential in self._keys:
+                        wire.put_use(self._keys.at(key.credential), counts)
+                    continue
                 self.mirror.count(key, counts, now)
                 if record:
                     self.mirror.take(key, counts.version, record, now)
@@ -304,6 +315,7 @@ def _adopt_step(record: Record) -> tuple[Any, ...]:
         wire.facts(lease),
         lease.window,
         lease.held_tokens,
+        lease.owner if lease.is_charged else "",
     )
 
 

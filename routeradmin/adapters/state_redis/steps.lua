@@ -30,8 +30,9 @@ end
 local step = {}
 
 -- One slot on the candidate whose turn it is; the ring holds part of the tier's free candidates.
--- ``kept`` is what is kept with it of the lease's turn, or 0.
-function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total, ring, kept)
+-- ``kept`` is what is kept with it of the lease's turn, or 0; ``pays`` the limits of the API key
+-- that pays for it, or 0.
+function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total, ring, kept, pays)
   sweep(now)
   if kept ~= 0 and moved(kept[1], kept[2]) then return {'stale'} end
   ring = rings[ring + 1]
@@ -39,13 +40,26 @@ function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total
   local place = (turn % total - first) % total
   if place >= #ring then return {'moved', turn} end
   local limits = ring[place + 1]
-  local one = at(limits[1])
-  local f = one.f
+  local one, payer = at(limits[1]), pays ~= 0 and at(pays[1])
+  window = agreed(window, one, now)
+  if payer then
+    window = agreed(window, payer, now)
+    roll(payer, window)
+    local limit = spent(payer.f, pays, tokens)
+    if limit then return {'limited', limit, counts(payer), turn} end
+  end
   roll(one, window)
-  if full(f, limits, tokens) then return {'full', place, counts(one), turn} end
+  local f = one.f
+  if full(f, limits, tokens) then return {'full', place, counts(one), turn, payer and counts(payer)} end
   f[1], f[3], f[4] = f[1] + 1, f[3] + 1, f[4] + tokens
+  if payer then
+    local p = payer.f
+    p[1], p[3], p[4], p[8] = p[1] + 1, p[3] + 1, p[4] + tokens, p[8] + tokens
+    touch(payer)
+  end
   open({id = id, phase = 'open', ends = ends, life = life(one), secret = limits[5], window = window,
-    tokens = tokens, key = one.key, facts = ARGV[facts], answer = ''},
+    tokens = tokens, key = one.key, payer = payer and life(payer) .. ' ' .. pays[6] or '',
+    facts = ARGV[facts], answer = ''},
     math.ceil(tonumber(ends) - tonumber(now)) + REMEMBERED_S)
   if kept ~= 0 then begin_turn(kept, one.key) end
   if cursor ~= '' then
@@ -53,7 +67,7 @@ function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total
     turns[cursor], turned[cursor] = turn, true
   end
   touch(one)
-  return {'granted', place, counts(one), turn}
+  return {'granted', place, counts(one), turn, payer and counts(payer)}
 end
 
 -- ``generation`` as text, empty for any. The lease, or why not.
@@ -89,14 +103,12 @@ function step.close(now, id, generation, phase, used, expected, record, d, on, t
   if answer ~= 0 then call('APPEND', lease_at(id), ARGV[answer]) end
   if turn ~= 0 then keep_turn(turn[1], turn[3], turn[4]) end
   if over then return {met, l.key, counts(one), told(one), false} end
-  close(member_of(l))
+  close(member_of(l), l)
   mark(l, phase)
-  if lives then
-    local f = one.f
-    if f[2] == tonumber(l.window) then f[4] = math.max(0, f[4] - tonumber(l.tokens) + used) end
-    touch(one)
-  end
-  return {met, l.key, counts(one), lives}
+  if lives then settle(one, l, used) end
+  local payer = payer_of(l)
+  if payer then settle(payer, l, used, true) end
+  return {met, l.key, counts(one), lives, payer and counts(payer) or false}
 end
 
 function step.renew(now, id, generation, ends)
@@ -116,11 +128,16 @@ function step.lease(id)
 end
 
 -- Slots that were granted while this store was out of reach.
-function step.adopt(id, ends, key, secret, facts, window, tokens)
+function step.adopt(id, ends, key, secret, facts, window, tokens, uid)
   if call('EXISTS', lease_at(id)) == 1 then return {'known'} end
-  local one = at(key)
+  local one, payer = at(key), uid ~= '' and at('\n' .. uid .. '\n')
   open({id = id, phase = 'open', ends = ends, life = life(one), secret = secret, window = window,
-    tokens = tokens, key = key, facts = ARGV[facts], answer = ''}, 2 * REMEMBERED_S)
+    tokens = tokens, key = key, payer = payer and life(payer) .. ' ' .. uid or '',
+    facts = ARGV[facts], answer = ''}, 2 * REMEMBERED_S)
+  if payer then
+    payer.f[1] = payer.f[1] + 1
+    touch(payer)
+  end
   one.f[1] = one.f[1] + 1
   touch(one)
   return {'adopted'}
@@ -135,6 +152,18 @@ function step.charge(key, window, rpm, tpm, more_rpm, more_tpm)
   life(one)
   f[3] = math.max(f[3], rpm) + more_rpm
   f[4] = math.max(0, math.max(f[4], tpm) + more_tpm)
+  touch(one)
+  return {'charged'}
+end
+
+-- The same of an API key's tokens of a day.
+function step.charge_day(key, day, tokens, more)
+  local one = at(key)
+  local f = one.f
+  if f[7] > day then return {'past'} end
+  if f[7] ~= day then f[7], f[8] = day, 0 end
+  life(one)
+  f[8] = math.max(0, math.max(f[8], tokens) + more)
   touch(one)
   return {'charged'}
 end

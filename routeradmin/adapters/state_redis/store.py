@@ -212,7 +212,8 @@ class RedisStore(SharedHealth):
         """Forget candidates that the catalog does not have and did not have at the last call,
         whose answer ``suspected`` is; cursors likewise. Raises Unreachable."""
         keys, cursors = await self.link.call(("known",))
-        foreign = {f"c{key}" for key in keys or () if not self._local.names(wire.key_of(key))}
+        candidates = [key for key in keys or () if wire.key_of(key).deployment]
+        foreign = {f"c{key}" for key in candidates if not self._local.names(wire.key_of(key))}
         if len(cursors or ()) > CURSORS_KEPT:
             foreign |= {f"t{name}" for name in cursors if name not in self._cursors}
         for name in foreign & suspected:

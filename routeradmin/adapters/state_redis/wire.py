@@ -10,6 +10,7 @@ import orjson
 
 from routeradmin.engine import durable
 from routeradmin.engine.accounting import LATENCY_ALPHA
+from routeradmin.engine.key_use import Allowance, KeyUse
 from routeradmin.engine.snapshot import Candidate
 from routeradmin.engine.state import CandidateKey, CandidateState, Grant, Lease, ReportState
 from routeradmin.engine.turn_book import Claim, Kept, claim_of, opened
@@ -91,6 +92,20 @@ def limits(candidate: Candidate) -> list[Any]:
     ]
 
 
+def payer(allowance: Allowance | None) -> list[Any] | int:
+    """An API key that pays for a lease, as ``limits`` with tokens a day and its id; 0: none."""
+    if allowance is None:
+        return 0
+    uid, *told = allowance
+    limited = (-1 if limit is None else limit for limit in told)
+    return [key_text(payer_key(uid)), *limited, uid]
+
+
+def payer_key(uid: str) -> CandidateKey:
+    """API keys are counted beside candidates, under a name that no deployment has."""
+    return CandidateKey("", uid)
+
+
 def facts(lease: Lease) -> Text:
     """What of a lease the script never looks at, but for the generation, which comes first."""
     return Text(
@@ -103,12 +118,15 @@ def facts(lease: Lease) -> Text:
             lease.route_id,
             lease.turn_id,
             lease.policy_id,
+            lease.is_charged,
         ]
     )
 
 
 def lease_of(lease_id: str, key: str, secret_version: int, ends: str, kept: str) -> Lease:
-    generation, owner, granted_at, tokens, window, route_id, turn_id, policy_id = orjson.loads(kept)
+    generation, owner, granted_at, tokens, window, route_id, turn_id, policy_id, is_charged = (
+        orjson.loads(kept)
+    )
     return Lease(
         lease_id,
         key_of(key),
@@ -122,6 +140,7 @@ def lease_of(lease_id: str, key: str, secret_version: int, ends: str, kept: str)
         route_id,
         turn_id,
         policy_id,
+        is_charged,
     )
 
 
@@ -146,6 +165,14 @@ class Counts(NamedTuple):
 
 
 counts_of = Counts._make
+
+
+def put_use(use: KeyUse, sent: Counts) -> None:
+    """An API key's counters, unless they are older than what is here; see ``candidates.lua``."""
+    if sent.seq < use.seq:
+        return
+    use.active, use.window, use.requests, use.tokens = sent[:4]
+    use.day, use.day_tokens, use.seq = sent.successes, sent.failures, sent.seq
 
 
 def record_text(state: CandidateState) -> str:
