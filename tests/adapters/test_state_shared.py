@@ -13,6 +13,7 @@ import pytest
 import redis
 
 from routeradmin.adapters.state_redis import RedisStore
+from routeradmin.engine.key_use import Allowance, KeyRefused
 from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.resolve import resolve
 from routeradmin.engine.select import Selected, select
@@ -23,6 +24,7 @@ from routeradmin.engine.turn_state import Opening
 from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, Run, kept_turn
 from tests.engine.world import ASK, NOW, catalog, deployment, route
 from tests.redis_at_hand import Prefix
+from tests.scaleout.servers import until
 
 pytestmark = pytest.mark.services
 
@@ -49,10 +51,12 @@ class Pair:
     def look(self, store: RedisStore) -> None:
         self.run(store.look(0))
 
-    def take(self, store: RedisStore, snapshot: Snapshot, **more: Any) -> Lease | None:
+    def take(
+        self, store: RedisStore, snapshot: Snapshot, owner: str = "me", **more: Any
+    ) -> Lease | None:
         candidate = snapshot.routes["r"].candidates[0]
         found: Lease | None = self.run(
-            store.reserve(Grant(candidate, "me", 60.0, 0, "r", **more), self.now)
+            store.reserve(Grant(candidate, owner, 60.0, 0, "r", **more), self.now)
         )
         return found
 
@@ -318,3 +322,111 @@ def test_a_deposed_leaders_probe_changes_nothing(pair: Pair) -> None:
     assert pair.run(one.probed(A, False, 1, DEFAULT_POLICY, BROKEN, NOW)) == ()
     assert state_of(one, snapshot).health == "healthy"
     assert pair.run(two.probed(A, False, 1, DEFAULT_POLICY, BROKEN, NOW)) != ()
+
+
+# limits of API keys
+
+
+def pay(pair: Pair, store: RedisStore, snapshot: Snapshot, **limits: Any) -> Lease | None:
+    return pair.take(store, snapshot, owner="k1", allowance=Allowance("k1", **limits))
+
+
+def refusal(pair: Pair, store: RedisStore, snapshot: Snapshot, **limits: Any) -> str:
+    with pytest.raises(KeyRefused) as refused:
+        pay(pair, store, snapshot, **limits)
+    return refused.value.limit
+
+
+def test_a_keys_limits_are_those_of_all_processes_together(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    lease = pay(pair, one, snapshot, max_parallel_requests=1)
+    assert lease is not None
+    assert refusal(pair, two, snapshot, max_parallel_requests=1) == "max_parallel_requests"
+    assert two.key_use("k1", NOW).active == 1
+    pair.settle(two, lease)
+    assert one.key_use("k1", NOW).active == 1, "one has not heard"
+    pair.look(one)
+    assert one.key_use("k1", NOW).active == 0
+    for _ in range(2):
+        assert pay(pair, one, snapshot, rpm_limit=3) is not None
+    assert refusal(pair, two, snapshot, rpm_limit=3) == "rpm_limit"
+
+
+def test_a_key_is_counted_exactly_by_processes_that_ask_at_once(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    stores = pair.both(snapshot)
+    allowance = Allowance("k1", max_parallel_requests=7)
+    grant = Grant(snapshot.routes["r"].candidates[0], "k1", 60, 5, "r", allowance=allowance)
+
+    async def race() -> list[Any]:
+        asked = (store.reserve(grant, NOW) for store in stores for _ in range(20))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    answers = pair.run(race())
+    leases = [answer for answer in answers if isinstance(answer, Lease)]
+    assert (len(leases), len(answers)) == (7, 40)
+    assert all(isinstance(one, (Lease, KeyRefused)) for one in answers)
+    for lease in leases:
+        pair.settle(stores[0], lease)
+    assert stores[0].key_use("k1", NOW).active == 0
+
+
+def test_a_keys_leases_run_out_for_all(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    assert pay(pair, one, snapshot, max_parallel_requests=1) is not None
+    pair.now += 61
+    assert pay(pair, two, snapshot, max_parallel_requests=1) is not None
+    assert two.key_use("k1", pair.now).active == 1
+
+
+def test_a_minute_ends_for_all_processes_at_once(pair: Pair) -> None:
+    """A process whose clock is a moment behind does not open the old window again."""
+    snapshot = catalog([deployment("a", rpm_limit=2)])
+    one, two = pair.both(snapshot)
+    pair.now = NOW + 60
+    assert pay(pair, one, snapshot, rpm_limit=2) is not None
+    pair.now = NOW + 59.999
+    assert pay(pair, two, snapshot, rpm_limit=2) is not None
+    pair.now = NOW + 60.001
+    assert refusal(pair, one, snapshot, rpm_limit=2) == "rpm_limit"
+    assert pair.take(one, snapshot) is None, "nor the candidate's"
+
+
+def test_what_a_deleted_key_used_leaves_redis_and_others_are_not_pruned(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    assert pay(pair, one, snapshot, rpm_limit=2) is not None
+    suspected = pair.run(two.prune(frozenset()))
+    pair.run(two.prune(suspected))
+    pair.look(two)
+    assert len(keys(pair.prefix, "candidate:\nk1")) == 1
+    one.forget_keys(["k1"])
+    pair.look(one)
+    assert keys(pair.prefix, "candidate:\nk1") == []
+    assert one.key_use("k1", NOW).requests == 0
+
+
+def test_what_a_key_used_apart_is_added_when_redis_is_back(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    limits = {"rpm_limit": 6, "tokens_per_day": 10**6, "max_parallel_requests": 5}
+    held = pay(pair, one, snapshot, **limits)
+    assert held is not None
+    assert pay(pair, two, snapshot, **limits) is not None
+    pair.look(one)
+    one.link.fall("a test")
+    use = one.key_use("k1", NOW)
+    assert (use.requests, use.active) == (2, 1), "others' leases count for nothing meanwhile"
+    assert pay(pair, one, snapshot, **limits) is not None
+    pair.settle(one, held, replace(OK, input_tokens=30))
+    pair.run(joined(one))
+    for store in (one, two):
+        pair.look(store)
+        use = store.key_use("k1", NOW)
+        assert (use.requests, use.active, use.day_tokens) == (3, 2, 30)
+
+
+async def joined(store: RedisStore) -> None:
+    await until(lambda: store.is_shared, "shared again")
