@@ -140,7 +140,7 @@ class MemoryStore:
             self._raise_if_barred(grant, now)
             state = self._local.of(candidate)
             current = window(now)
-            if not usable(candidate, state, tokens, now, current, True):
+            if self._book.is_full or not usable(candidate, state, tokens, now, current, True):
                 return None
             accounting.take(state, tokens, now, current)
             lease = self._new_lease(grant, now, current)

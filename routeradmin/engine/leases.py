@@ -17,6 +17,7 @@ from routeradmin.engine.state import (
 
 REMEMBER_S = 3600.0  # a closed lease is remembered this long, so that a repeated report is known
 REMEMBER_COUNT = 100_000
+MOST_OPEN = 250_000  # of one process: a caller that takes leases and forgets them has an end
 _STALE_SLACK = 1024
 
 
@@ -41,6 +42,10 @@ class LeaseBook:
         self._ends: list[tuple[float, str]] = []
         self._closed: deque[tuple[float, str]] = deque()
         self.open_count = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.open_count >= MOST_OPEN
 
     def add(self, lease: Lease, state: CandidateState) -> None:
         self._records[lease.id] = Record(lease, state)

@@ -15,7 +15,10 @@ from routeradmin.engine.state import CandidateKey, Grant, Lease, Settlement
 from routeradmin.engine.turn_state import Opening, TurnState
 
 TURN_KEPT_S = 3600.0
-TURNS_KEPT = 100_000
+TURNS_KEPT = 100_000  # of ordinary size; see ``weight_of``
+ORDINARY_BYTES = 2048
+ATTEMPT_BYTES = 1024
+NAME_BYTES = 64  # of a text that the catalog has too
 MARK_BITS = 20
 
 
@@ -64,7 +67,8 @@ def claim_of(grant: Grant, lease: Lease) -> Claim:
 
 
 class TurnBook:
-    """At most ``TURNS_KEPT``, each for ``TURN_KEPT_S`` after its last change.
+    """At most ``TURNS_KEPT`` (fewer if they are large), each for ``TURN_KEPT_S`` after its last
+    change; the oldest go first.
 
     ``mark`` tells this book's changes from those of other processes: a version is how many changes
     there were and the mark of who made the last, so that one version is never two states.
@@ -73,6 +77,7 @@ class TurnBook:
     def __init__(self, mark: int = 0) -> None:
         self._mark = mark
         self._kept: OrderedDict[str, tuple[float, Kept]] = OrderedDict()
+        self._weight = 0
 
     def __contains__(self, turn_id: str) -> bool:
         return turn_id in self._kept
@@ -121,16 +126,35 @@ class TurnBook:
     def drop(self, turn_id: str, version: int) -> None:
         """What is here under that version turned out to be nobody's."""
         if turn_id in self._kept and not self.has_moved(turn_id, version):
-            del self._kept[turn_id]
+            self._weight -= weight_of(self._kept.pop(turn_id)[1].turn)
 
     def put(self, kept: Kept, now: float) -> None:
         turns, turn_id = self._kept, kept.turn.id
-        known = turn_id in turns
+        before = turns.pop(turn_id, None)
+        if before is not None:
+            self._weight -= weight_of(before[1].turn)
         turns[turn_id] = (now, kept)
-        if known:
-            turns.move_to_end(turn_id)
-        while len(turns) > TURNS_KEPT or next(iter(turns.values()))[0] < now - TURN_KEPT_S:
-            turns.popitem(last=False)
+        self._weight += weight_of(kept.turn)
+        while self._weight > TURNS_KEPT or next(iter(turns.values()))[0] < now - TURN_KEPT_S:
+            self._weight -= weight_of(turns.popitem(last=False)[1][1].turn)
+            if not turns:
+                break
+
+
+def weight_of(turn: TurnState | Opening) -> int:
+    """How many ordinary turns' memory this one takes, about; it never changes while it is kept."""
+    asked, size = turn.request, 0
+    if asked.exclude:
+        size += NAME_BYTES * len(asked.exclude)
+    if asked.tags:
+        size += sum(map(len, asked.tags))
+    if asked.headers:
+        size += sum(len(name) + len(value) for name, value in asked.headers)
+    if asked.preferences is not None:
+        size += sum(len(name) for names in asked.preferences[:3] for name in names)
+    if isinstance(turn, TurnState):
+        size += ATTEMPT_BYTES * len(turn.attempts)
+    return 1 + size // ORDINARY_BYTES
 
 
 def opened(opening: Opening, lease: Lease) -> Opening:

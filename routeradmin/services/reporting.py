@@ -23,6 +23,7 @@ from routeradmin.engine.turn import Halt, Turn
 from routeradmin.engine.turn_book import Kept, Told
 from routeradmin.engine.turn_steps import advice
 from routeradmin.services import turns
+from routeradmin.services.answers import KEPT_CHARS
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Release, Renew, Report
 from routeradmin.services.runtime import Runtime
@@ -104,7 +105,7 @@ def outcome_of(runtime: Runtime, message: Report, policy: Policy, now: float) ->
         dispatch=Dispatch(message.dispatch) if message.dispatch else None,
         retry_after=message.retry_after,
         visible_output=message.visible_output,
-        message=runtime.redact(message.message or ""),
+        message=runtime.redact(message.message or "")[:KEPT_CHARS],
         latency_ms=message.latency_ms,
         ttft_ms=message.ttft_ms,
         input_tokens=message.input_tokens,

@@ -60,8 +60,8 @@ async def select(
 ) -> Selected:
     """The lease, and what its answer shows. ``headers`` are the caller's that some rule reads.
 
-    Raises ModelNotFound, RouteNotAllowed, Refused, LimitRefused; with a turn also TurnNotFound,
-    TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
+    Raises ModelNotFound, RouteNotAllowed, TooManyExcluded, Refused, LimitRefused; with a turn also
+    TurnNotFound, TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
     """
     for _ in range(MOST_LOOKS):
         with suppress(TurnMoved):
@@ -83,8 +83,8 @@ async def _select(
     if message.turn is not None:
         turn = await turns.load_for(runtime, message, key, now)
     else:
-        request = request_of(message, key, headers)
         snapshot = runtime.current.snapshot
+        request = request_of(snapshot, message, key, headers)
         if snapshot.has_intents and needs_words(snapshot, message.model):
             asking = await asking_of(runtime, request, key, now, words_of(message))
         else:

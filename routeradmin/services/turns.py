@@ -84,7 +84,7 @@ async def load_for(runtime: Runtime, message: Select, key: Key, now: float) -> T
     await _close_last(runtime, turn, now)
     stated = message.model_fields_set & _FACTS
     if stated:
-        asked = request_of(message, key)
+        asked = request_of(runtime.current.snapshot, message, key)
         turn.state.request = replace(
             turn.state.request, **{name: getattr(asked, name) for name in stated}
         )

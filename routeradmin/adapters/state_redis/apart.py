@@ -20,7 +20,7 @@ class Apart:
 
     def __init__(self) -> None:
         self.began = False
-        self.turns: set[str] = set()
+        self.turns: dict[str, None] = {}  # in the order of their changes
         self.untold: list[tuple[Any, ...]] = []  # steps on whose way Redis went again
         self._ends: dict[str, tuple[ReportState, int, dict[str, Any] | None]] = {}
         self._charged: dict[CandidateKey, Charge] = {}
@@ -47,6 +47,15 @@ class Apart:
     ) -> None:
         if len(self._ends) < MOST_KEPT:
             self._ends[lease_id] = (phase, used, answer)
+
+    def turn_changed(self, turn_id: str) -> None:
+        self.turns[turn_id] = None
+        if len(self.turns) > MOST_KEPT:
+            del self.turns[next(iter(self.turns))]
+
+    def turns_told(self, turn_ids: Iterable[str]) -> None:
+        for turn_id in turn_ids:
+            self.turns.pop(turn_id, None)
 
     def lost(self, step: tuple[Any, ...]) -> None:
         """It may not have arrived; all that is told of leases may be told twice."""

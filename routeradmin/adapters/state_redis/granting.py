@@ -56,6 +56,8 @@ class SharedGrants(MemoryStore):
         if not self.link.is_up:
             return await super().reserve(grant, now)
         self.expire(now)
+        if self._book.is_full:
+            return None
         members = [grant.candidate] if grant.ring is None else grant.ring.members()
         while members:
             answer, sent, lease = await self._ask_for(grant, members, now)

@@ -250,7 +250,7 @@ class SharedLeases(SharedGrants):
         self.apart.ended(lease.id, ReportState.REPEATED, used, answer)
         turn_id = lease.turn_id or ""
         if answer is not None and turn_id in self._turns:
-            self.apart.turns.add(turn_id)
+            self.apart.turn_changed(turn_id)
 
     # leases looked up
 

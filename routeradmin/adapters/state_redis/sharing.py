@@ -185,7 +185,7 @@ class SharedHealth(SharedLeases):
             some = turn_ids[start : start + FEW]
             offers = map(self._offer, some)
             await self.link.ask(*(offer for offer in offers if offer is not None))
-            self.apart.turns.difference_update(some)
+            self.apart.turns_told(some)
 
     async def _everything(self) -> list[Any]:
         entries: list[Any] = []

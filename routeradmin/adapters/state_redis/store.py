@@ -180,7 +180,7 @@ class RedisStore(SharedHealth):
         except Unreachable:
             saved = await super().save_turn(turn, now, version)
             if saved:
-                self.apart.turns.add(turn.id)
+                self.apart.turn_changed(turn.id)
             return saved
         if answer[0] == "stale":
             return False
@@ -192,12 +192,12 @@ class RedisStore(SharedHealth):
         super().note_turn(turn, now, version)
         begun = self._turns.after(version)
         if not self.link.is_up:
-            self.apart.turns.add(turn.id)
+            self.apart.turn_changed(turn.id)
             return
 
         def then(answer: list[Any] | None) -> None:
             if answer is None:
-                self.apart.turns.add(turn.id)
+                self.apart.turn_changed(turn.id)
             elif answer[0] == "stale":
                 with self._lock:
                     self._turns.drop(turn.id, self._turns.after(begun))
