@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 import uvicorn
 
 from routeradmin.services import runtime as runtimes
+from routeradmin.worker.connections import Connection
 
 APPLICATION = "routeradmin.asgi:application"
 GRACE_S = 10  # how long open requests may go on after the first Ctrl-C
@@ -53,7 +54,7 @@ def config(grace_s: int = GRACE_S) -> uvicorn.Config:
     return uvicorn.Config(
         APPLICATION,
         loop="uvloop",
-        http="httptools",
+        http=Connection,
         ws="websockets-sansio",
         lifespan="on",
         access_log=False,
