@@ -70,7 +70,9 @@ def report(costs: Costs, seed: int) -> None:
             print(f"  {name:20}{value:8.2f}")
     system = f"{layouts.DEPLOYMENTS:,} deployments, {layouts.PROCESSES} processes"
     print(f"simulated, seed {seed}: {system}; figures of one shard")
-    print("grants p50/p99, view ages p50/p99/max; busy, process: of a core, Redis's and a process's")
+    print(
+        "grants p50/p99, view ages p50/p99/max; busy, process: of a core, Redis's and a process's"
+    )
     print(HEAD)
     for one in simulate(costs, seed):
         print(row(one))
