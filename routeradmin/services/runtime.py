@@ -31,7 +31,7 @@ from routeradmin.adapters.state_redis.election import Election
 from routeradmin.adapters.upstream import UpstreamClient
 from routeradmin.engine.state import StateStore
 from routeradmin.engine.strategies import Selector
-from routeradmin.services import journal_writing, peers, selectors
+from routeradmin.services import database, journal_writing, peers, selectors
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.alerts.alerts import Alerts
@@ -202,6 +202,7 @@ async def start() -> Runtime:
             await runtime.peers.open(runtime)
         await sync_to_async(bootstrap.from_environment)()
         await sync_to_async(publishing.load)(runtime)
+        database.be_impatient()
         runtime.accepting = True
     return runtime
 

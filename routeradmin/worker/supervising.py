@@ -83,6 +83,8 @@ class Supervisor:
                 greet()
             self._watch()
         finally:
+            # The workers have it too, and close it in time: none is let in whom nobody serves.
+            self.listener.close()
             # Only who was told by SIGTERM may have a proxy in front that has to turn away first.
             leaving = signal.SIGTERM in self._signals
             self._stop(
