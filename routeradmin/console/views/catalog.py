@@ -155,7 +155,8 @@ def _given(form: Draft) -> dict[str, Any]:
 
 
 def _only_tries(request: HttpRequest) -> bool:
-    return request.POST.get("do") == "preview"
+    """``preview`` is asked for by a button, ``check`` by the page while somebody types."""
+    return request.POST.get("do") in ("preview", "check")
 
 
 def _previewed(
@@ -219,6 +220,8 @@ def _form_page(
         "back": noun.url(uid),
         **(extra or {}),
     }
+    if request.POST.get("do") == "check":
+        status = 200  # an unfinished form is not wrong: no error in the browser's console
     part = wants_fragment(request)
     template = "console/catalog/_form.html" if part else noun.form_template
     return varied(render(request, template, context, status=status))
