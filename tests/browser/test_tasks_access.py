@@ -22,7 +22,7 @@ def test_a_key_is_made_copied_limited_revoked_and_deleted(
     hands.press("Create an API key")
     hands.fill("Name", "robot")
     hands.tick("inference: send requests through routeradmin")
-    hands.press("Create API key")
+    hands.press("Add API key")
     title(page, "robot")
     hands.press("Copy")
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
@@ -33,8 +33,10 @@ def test_a_key_is_made_copied_limited_revoked_and_deleted(
     row = page.locator("tr", has_text="robot")
     expect(row).to_contain_text("60 rpm")
     hands.press("Revoke robot", row)
+    hands.press("Revoke", page.get_by_role("dialog"))
     expect(row).to_contain_text("revoked")
     hands.press("Delete robot", row)
+    hands.press("Delete", page.get_by_role("dialog"))
     expect(row).to_have_count(0)
     assert complaints == []
 
@@ -53,7 +55,7 @@ def test_a_user_is_added_changed_and_deleted(hands: Hands, complaints: Complaint
     row = page.locator("tr", has_text="nina")
     expect(row).to_contain_text("viewer")
     hands.press("Delete nina", row)
-    hands.press("Delete")
+    hands.press("Delete", page.get_by_role("dialog"))
     expect(row).to_have_count(0)
     assert complaints == []
 
@@ -65,13 +67,14 @@ def test_a_webhook_is_added_tried_and_deleted(hands: Hands, complaints: Complain
         hands.press("Add webhook")
         hands.fill("Name", "pager")
         hands.fill("Address", pager.url)
-        hands.press("Create webhook")
+        hands.press("Add webhook")
         hands.press("Done")
         row = page.locator("tr", has_text="pager")
         hands.press("Send a test to pager", row)
         expect(row).to_contain_text("taken")
         assert len(pager.got) == 1
         hands.press("Delete pager", row)
+        hands.press("Delete", page.get_by_role("dialog"))
         expect(row).to_have_count(0)
     assert complaints == []
 

@@ -89,8 +89,9 @@ def test_an_object_is_added_edited_and_deleted(
     saved = site.call("GET", f"{noun}/new")[name]
     assert saved == value if value is not None else saved
     hands.press("Delete")
-    hands.fill("Reason", "no longer used")
-    hands.press("Delete")
+    dialog = page.get_by_role("dialog")
+    hands.fill("Reason", "no longer used", dialog)
+    hands.press("Delete", dialog)
     title(page, re.compile(noun, re.I))
     assert complaints == []
 
@@ -123,7 +124,7 @@ def test_a_route_is_made_previewed_reordered_cloned_disabled_and_deleted(
     title(page, "twin")
     assert site.call("GET", "routes/twin")["admin_state"] == "disabled"
     hands.press("Delete")
-    hands.press("Delete")
+    hands.press("Delete", page.get_by_role("dialog"))
     title(page, "Routes")
     assert site.call("GET", "revisions")["items"][0]["number"] > restored
     assert complaints == []
@@ -180,6 +181,7 @@ def test_a_file_is_imported(
     hands.upload("Catalog file", FOREIGN)
     hands.press("Show what would change")
     expect(page.get_by_text("Read as")).to_contain_text("LiteLLM")
+    expect(page.get_by_role("heading", name="What cannot be mapped")).to_be_visible()
     hands.press("Apply this import")
     title(page, re.compile(r"^r\d+$"))
     assert site.call("GET", "state")["revision"] == restored + 1
@@ -205,8 +207,10 @@ def test_two_revisions_are_compared_and_the_older_brought_back(
     hands.press("Show the difference")
     expect(page.locator(".patch")).to_contain_text("weight")
     page.goto(f"/revisions/{restored}")
-    hands.fill("Reason", "too heavy")
-    hands.press("Roll back")
+    hands.press(f"Roll back to r{restored}")
+    dialog = page.get_by_role("dialog")
+    hands.fill("Reason", "too heavy", dialog)
+    hands.press(f"Roll back to r{restored}", dialog)
     title(page, f"r{restored + 2}")
     assert site.call("GET", "deployments/alpha")["weight"] != 17
     assert complaints == []

@@ -6,6 +6,7 @@ from django.test import Client
 
 from routeradmin.alerting.models import Webhook
 from routeradmin.services.runtime import Runtime
+from tests.console.test_forms import answered
 
 GIVEN = {"name": "pager", "url": "https://pager.example.com/in", "is_enabled": "on"}
 
@@ -42,7 +43,10 @@ def test_an_old_form_loses_nothing(catalog: Runtime, as_admin: Client) -> None:
 def test_a_deleted_webhook_is_gone(catalog: Runtime, as_admin: Client) -> None:
     as_admin.post("/new/alerts", GIVEN)
     row = Webhook.objects.get(name="pager")
-    assert as_admin.post(f"/delete/alerts/{row.uid}").status_code == 303
+    page = as_admin.get(f"/delete/alerts/{row.uid}").content.decode()
+    assert "goes to nobody else" in page
+    address = f"/delete/alerts/{row.uid}"
+    assert as_admin.post(address, answered(as_admin, address)).status_code == 303
     assert not Webhook.objects.exists()
 
 

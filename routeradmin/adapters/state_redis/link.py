@@ -17,12 +17,13 @@ from importlib import resources
 from threading import Lock
 from typing import Any
 
-import orjson
 from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+from routeradmin.adapters.state_redis import wire
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +38,10 @@ Step = Sequence[Any]
 Answer = list[Any]
 Then = Callable[[Answer | None], None]
 
-_LUA = (resources.files(__package__) / "steps.lua").read_text(encoding="utf-8")
+_LUA = "".join(
+    (resources.files(__package__) / name).read_text(encoding="utf-8")
+    for name in ("candidates.lua", "steps.lua")
+)
 _SHA = hashlib.sha1(_LUA.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -251,17 +255,16 @@ class Link:
         connection = self._connection
         if connection is None:
             raise Unreachable("not connected")
-        payload = orjson.dumps(steps)
+        payload = wire.packed(steps)
         try:
-            await connection.send_command("EVALSHA", _SHA, 1, self.prefix, payload)
+            await connection.send_command("EVALSHA", _SHA, 1, self.prefix, *payload)
             reply = await connection.read_response()
         except NoScriptError:  # Redis started anew
-            await connection.send_command("EVAL", _LUA, 1, self.prefix, payload)
+            await connection.send_command("EVAL", _LUA, 1, self.prefix, *payload)
             reply = await connection.read_response()
         except ResponseError as problem:
             raise Unreachable(str(problem)) from problem
-        answers: list[Answer] = orjson.loads(reply) or []
-        return answers if isinstance(answers, list) else []
+        return wire.unpacked(reply)
 
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

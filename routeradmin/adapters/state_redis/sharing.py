@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from routeradmin.adapters.state_memory import REVIEW_EVERY_S
@@ -17,6 +17,7 @@ from routeradmin.engine.leases import Record
 from routeradmin.engine.state import CandidateKey, CandidateState, Change
 from routeradmin.engine.windows import roll, window
 
+FRAME_S = 0.05  # a newer one is made when somebody looks
 FEW = 100  # steps that may stand before a request's own
 
 
@@ -36,7 +37,8 @@ class SharedHealth(SharedLeases):
     ) -> None:
         super().__init__(url, prefix, clock, epoch, limit_s)
         self.on_reach: Callable[[bool], None] = lambda reached: None
-        self.since = "0"
+        self.since = "0"  # the sequence up to which others' changes are known here
+        self.frame = 0  # the number of the last frame heard
         self.shared_epoch = ""
 
     async def _commit(
@@ -116,6 +118,7 @@ class SharedHealth(SharedLeases):
         The bulk is told while requests still go on alone, so that none waits behind it.
         """
         was = self.shared_epoch
+        self.mirror.forget_seqs()
         entries = await self._everything()
         told: set[str] = set()
         await self._tell_turns(everything=was not in ("", self.shared_epoch))
@@ -139,7 +142,7 @@ class SharedHealth(SharedLeases):
                 self._send_turn(turn_id)
             self.apart.clear()
             self._seq += 1
-        self.link.post(("poll", repr(now), self.since, ""), self.heard)
+        self.link.post(("look", repr(now), self.frame, 0), self.heard)
         self.on_reach(True)
 
     def _leases_to_tell(self, told: set[str]) -> list[tuple[Any, ...]]:
@@ -171,15 +174,15 @@ class SharedHealth(SharedLeases):
 
     async def _everything(self) -> list[Any]:
         entries: list[Any] = []
-        since, epoch = "0", secrets.token_hex(8)
+        since, epoch, frame = "0", secrets.token_hex(8), None
         while True:
-            ((last, found_epoch, found, more),) = await self.link.ask(
+            ((since, found_epoch, found, more, newest),) = await self.link.ask(
                 ("poll", repr(self.clock()), since, epoch)
             )
             entries += found or []
-            since = last
+            frame = newest if frame is None else frame  # later ones may tell of later changes
             if not more:
-                self.since, self.shared_epoch = last, found_epoch
+                self.since, self.frame, self.shared_epoch = since, frame, found_epoch
                 return entries
 
     def _reconcile(self, state: CandidateState, met: tuple[Counts, Any] | None, now: float) -> None:
@@ -218,23 +221,43 @@ class SharedHealth(SharedLeases):
             self._seq += 1
         self.on_reach(False)
 
-    def heard(self, answer: Answer | None) -> None:
-        """A poll's answer: others' counters, and records whose push was missed."""
-        if answer is None:
+    async def look(self, old_s: float = FRAME_S) -> None:
+        """Hear what others did, up to ``old_s`` ago. Raises Unreachable."""
+        step = ("look", repr(self.clock()), self.frame, round(old_s * 1000))
+        answer = await self.link.call(step)
+        if answer[0] == "frames" or self._lost_data(answer[1]):
+            self.heard(answer)
             return
-        last, epoch, entries, _ = answer
-        if epoch != self.shared_epoch:
-            self.link.fall("Redis lost its data")
+        more = True
+        while more:  # away for longer than frames are kept
+            asked = ("poll", repr(self.clock()), self.since, "")
+            since, epoch, entries, more, newest = await self.link.call(asked)
+            self.heard(("frames", epoch, newest, since, [entries or ()]))
+
+    def heard(self, answer: Sequence[Any] | None) -> None:
+        """A look's answer: others' counters, and records whose push was missed."""
+        if answer is None or self._lost_data(answer[1]) or answer[0] != "frames":
             return
+        _, _, frame, since, frames = answer
         now = self.clock()
         with self._lock:
-            self.since = last
-            for text, sent, record in entries or ():
-                key, counts = wire.key_of(text), Counts.of(sent)
-                self.mirror.count(key, counts, now)
-                if record:
-                    self.mirror.take(key, counts.version, record, now)
-            self._seq += bool(entries)
+            self.frame, self.since = frame, since
+            for entries in frames:
+                self._take_entries(entries, now)
+
+    def _take_entries(self, entries: Sequence[Any], now: float) -> None:
+        for text, sent, record in entries:
+            key, counts = wire.key_of(text), Counts.of(sent)
+            self.mirror.count(key, counts, now)
+            if record:
+                self.mirror.take(key, counts.version, record, now)
+        self._seq += bool(entries)
+
+    def _lost_data(self, epoch: str) -> bool:
+        if epoch == self.shared_epoch:
+            return False
+        self.link.fall("Redis lost its data")
+        return True
 
     def pushed(self, key: str, version: int, record: str) -> None:
         """Another process's verdict, the moment it was kept."""

@@ -16,6 +16,7 @@ from routeradmin.engine.turn_state import Opening, TurnState, request_from_json,
 
 UNSEEN = -1  # expected version of a step that looks at no health
 RING_SENT = 64  # members of a ring that travel with a grant: those whose turn is near
+RING_STEP = 32  # where they may begin, so that many grants name the same
 
 
 def key_text(key: CandidateKey) -> str:
@@ -25,6 +26,39 @@ def key_text(key: CandidateKey) -> str:
 
 def key_of(text: str) -> CandidateKey:
     return CandidateKey(*text.split("\n"))
+
+
+class Ring:
+    """Candidates of which one gets the slot; a ring that many steps name travels once a call."""
+
+    __slots__ = ("limits",)
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self.limits = [limits(one) for one in candidates]
+
+
+def packed(steps: Sequence[Sequence[Any]]) -> tuple[bytes, bytes]:
+    """The steps, and the rings that they name by place."""
+    rings: dict[Ring, int] = {}
+
+    def place(ring: Any) -> int:
+        if not isinstance(ring, Ring):
+            raise TypeError
+        return rings.setdefault(ring, len(rings))
+
+    text = orjson.dumps(steps, default=place)
+    return text, orjson.dumps([ring.limits for ring in rings])
+
+
+def unpacked(reply: Any) -> list[Any]:
+    """The answers; frames travel beside them, and those of a look become its last item."""
+    text, *raw = reply if isinstance(reply, list) else [reply]
+    answers: list[Any] = orjson.loads(text) or []
+    for answer in answers:
+        if answer and answer[0] == "frames":
+            first, count = answer[-2:]
+            answer[-2:] = [[orjson.loads(one) for one in raw[first : first + count]]]
+    return answers
 
 
 def limits(candidate: Candidate) -> list[Any]:
@@ -91,12 +125,13 @@ class Counts:
     failures: int
     latency_ema_ms: float | None
     version: int
+    seq: int  # of the last change
 
     @classmethod
     def of(cls, sent: Sequence[Any]) -> Counts:
-        active, number, rpm, tpm, won, lost, successes, failures, ema, version = sent
+        active, number, rpm, tpm, won, lost, successes, failures, ema, version, seq = sent
         mean = None if ema is False else float(ema)
-        return cls(active, number, rpm, tpm, won, lost, successes, failures, mean, version)
+        return cls(active, number, rpm, tpm, won, lost, successes, failures, mean, version, seq)
 
 
 def record_text(state: CandidateState) -> str:
@@ -119,48 +154,32 @@ def _plain(state: CandidateState) -> dict[str, Any]:
     return {name: getattr(state, name) for name in durable.PLAIN}
 
 
+NOTHING = 0  # counted
+
+
 def deltas(
     before: CandidateState, after: CandidateState, latency_ms: float | None, current: int
-) -> dict[str, Any]:
-    """What a verdict adds to the counters of window ``current``; ``reset``: the minute's share
-    starts again, as it does with every new cooldown."""
+) -> list[Any]:
+    """What a verdict adds to the counters of window ``current``: successes, failures, those of the
+    minute, whether the minute's share starts again (as it does with every new cooldown), latency
+    (-1: none) and its weight in the mean, window."""
     empty = not (after.minute_successes or after.minute_failures)
-    return {
-        "ok": after.successes - before.successes,
-        "bad": after.failures - before.failures,
-        "ms": max(0, after.minute_successes - before.minute_successes),
-        "mf": max(0, after.minute_failures - before.minute_failures),
-        "reset": empty and after.cooldown != before.cooldown,
-        "latency": -1 if latency_ms is None else latency_ms,
-        "alpha": LATENCY_ALPHA,
-        "window": current,
-    }
+    return [
+        after.successes - before.successes,
+        after.failures - before.failures,
+        max(0, after.minute_successes - before.minute_successes),
+        max(0, after.minute_failures - before.minute_failures),
+        empty and after.cooldown != before.cooldown,
+        -1 if latency_ms is None else latency_ms,
+        LATENCY_ALPHA,
+        current,
+    ]
 
 
-def success(latency_ms: float | None, current: int) -> dict[str, Any]:
+def success(latency_ms: float | None, current: int) -> list[Any]:
     """``deltas`` of a success that finds everything in order."""
-    return {
-        "ok": 1,
-        "bad": 0,
-        "ms": 1,
-        "mf": 0,
-        "reset": False,
-        "latency": -1 if latency_ms is None else latency_ms,
-        "alpha": LATENCY_ALPHA,
-        "window": current,
-    }
-
-
-NOTHING = {
-    "ok": 0,
-    "bad": 0,
-    "ms": 0,
-    "mf": 0,
-    "reset": False,
-    "latency": -1,
-    "alpha": 0,
-    "window": 0,
-}
+    latency = -1 if latency_ms is None else latency_ms
+    return [1, 0, 1, 0, False, latency, LATENCY_ALPHA, current]
 
 
 def turn_text(turn: TurnState | Opening, now: float) -> str:

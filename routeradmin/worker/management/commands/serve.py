@@ -12,7 +12,6 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection, connections
 
@@ -170,7 +169,7 @@ def ending_quietly() -> Iterator[None]:
 def prepare() -> None:
     """Migrate, and collect static files where they changed. Raises CommandError."""
     try:
-        call_command("migrate", interactive=False, verbosity=0)
+        bootstrap.migrate()
     except DatabaseError as problem:
         name = connection.settings_dict["NAME"]
         raise CommandError(f"the database {name} cannot be used: {problem}") from problem
