@@ -15,51 +15,66 @@ Ring = Callable[[], None]
 class Alarm:
     """One wait: it rings, once, unless cancelled before."""
 
-    __slots__ = ("_row", "due", "ring")
+    __slots__ = ("_among", "due", "ring")
 
-    def __init__(self, row: dict[Alarm, None], due: float, ring: Ring) -> None:
-        self._row = row
+    def __init__(self, among: dict[Alarm, None], due: float, ring: Ring) -> None:
+        self._among = among
         self.due = due
         self.ring = ring
 
     def cancel(self) -> None:
         """Harmless when it has rung already."""
-        self._row.pop(self, None)
+        self._among.pop(self, None)
+
+
+class Row:
+    """The waits of one event loop. A dict keeps the order of insertion: that of ``due``."""
+
+    __slots__ = ("_delay_s", "_loop", "_timer", "_waiting")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, delay_s: float) -> None:
+        self._loop = loop
+        self._delay_s = delay_s
+        self._waiting: dict[Alarm, None] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, ring: Ring) -> Alarm:
+        alarm = Alarm(self._waiting, self._loop.time() + self._delay_s, ring)
+        self._waiting[alarm] = None
+        if self._timer is None:
+            self._timer = self._loop.call_at(alarm.due, self._look)
+        return alarm
+
+    def _look(self) -> None:
+        """Ring what is due; the timer goes on to the first of the others, if there are any."""
+        now, over = self._loop.time(), []
+        self._timer = None
+        for alarm in self._waiting:
+            if alarm.due > now:
+                self._timer = self._loop.call_at(alarm.due, self._look)
+                break
+            over.append(alarm)
+        for alarm in over:
+            if alarm in self._waiting:  # one that rang before may have cancelled it
+                del self._waiting[alarm]
+                alarm.ring()
 
 
 class Alarms:
-    """All waits of one length, in seconds. Belongs to whichever event loop it is used on."""
-
-    __slots__ = ("_delay_s", "_loop", "_row", "_timer")
+    """All waits of one length, in seconds."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
-        self._row: dict[Alarm, None] = {}  # keeps the order of insertion, which is that of ``due``
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._rows: dict[asyncio.AbstractEventLoop, Row] = {}
 
     def set(self, ring: Ring) -> Alarm:
         """Call ``ring`` when the time is over; never early."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # the one before is gone, and its timer with it
-            self._loop, self._timer, self._row = loop, None, {}
-        alarm = Alarm(self._row, loop.time() + self._delay_s, ring)
-        self._row[alarm] = None
-        if self._timer is None:
-            self._timer = loop.call_at(alarm.due, self._look, loop)
-        return alarm
+        row = self._rows.get(loop)
+        return (self._begin(loop) if row is None else row).add(ring)
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Ring what is due; the timer goes on to the first of the others, if there are any."""
-        now = loop.time()
-        over = []
-        self._timer = None
-        for alarm in self._row:
-            if alarm.due > now:
-                self._timer = loop.call_at(alarm.due, self._look, loop)
-                break
-            over.append(alarm)
-        for alarm in over:
-            if alarm in self._row:  # one that rang before may have cancelled it
-                del self._row[alarm]
-                alarm.ring()
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> Row:
+        for gone in [one for one in self._rows if one.is_closed()]:
+            del self._rows[gone]
+        row = self._rows[loop] = Row(loop, self._delay_s)
+        return row

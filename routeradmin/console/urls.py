@@ -27,6 +27,7 @@ from routeradmin.console.views import (
     revisions,
     routes,
     rules,
+    saved,
     session,
     transfer,
     turns,
@@ -56,6 +57,7 @@ register_converter(FileFormat, "file_format")
 
 urlpatterns: list[URLPattern] = [
     path("", live.show, name="live"),
+    path("panel", live.panel, name="panel"),
     path("login", session.SignIn.as_view(), name="login"),
     path("logout", session.SignOut.as_view(), name="logout"),
     path("account", session.account, name="account"),
@@ -90,6 +92,7 @@ urlpatterns: list[URLPattern] = [
     path("delete/users/<path:name>", users.delete, name="users-delete"),
     credentials.SECRET_URL,
     *intents.URLS,
+    *saved.URLS,
 ]
 for noun in NOUNS:
     urlpatterns += catalog.urls(noun)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from routeradmin.adapters.alarms import Alarm, Alarms
 from routeradmin.dataplane.http import ClientGone, Header
 from routeradmin.engine.outcome import Ending
 from routeradmin.services.inference.interrupt import Interrupt
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 # A request that is answered sooner needs nobody to look whether its client is still there.
 WATCH_AFTER_S = 0.05
+_alarms = Alarms(WATCH_AFTER_S)
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 _EVENT_STREAM: tuple[Header, ...] = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -39,18 +41,17 @@ class Client:
         self._key = key
         self._interrupt = interrupt
         self._watching: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm: Alarm | None = None
         self.turning: Turning | None = None
         self.began = False
 
     def __enter__(self) -> Client:
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(WATCH_AFTER_S, self._start_watching)
+        self._alarm = _alarms.set(self._start_watching)
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._alarm is not None:
+            self._alarm.cancel()
         if self._watching is not None:
             self._watching.cancel()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ log = logging.getLogger(__name__)
 STALE_S = 10.0  # a process that has not been heard of for this long is gone
 QUICK_S = 0.02  # answers slower than this say little about what time it is
 PUBLISHED = "published"
+GATHER_S = 2.0  # after Redis's return, until every process has told it what it knows
 
 
 @dataclass(eq=False)
@@ -35,6 +38,8 @@ class Peers:
     election: Election
     others: dict[str, dict[str, Any]] = field(default_factory=dict)
     suspected: frozenset[str] = frozenset()
+    steady: Callable[[], float] = time.monotonic  # the clock is set by Redis's
+    _reached_at: float = float("inf")
     _newest: tuple[int, float] = (0, 0.0)
     _catching_up: asyncio.Task[None] | None = None
     _again: bool = False
@@ -53,6 +58,15 @@ class Peers:
         await self.election.resign()
         self.store.link.post(("gone", runtime.process_id))
         await self.store.close()
+
+    @property
+    def knows_all_for_s(self) -> float:
+        """For how long Redis could have been asked for what the other processes granted; below 0
+        while it cannot."""
+        return self.steady() - self._reached_at - GATHER_S
+
+    def reach(self, reached: bool) -> None:
+        self._reached_at = self.steady() if reached else float("inf")
 
     async def beat(self, runtime: Runtime) -> None:
         """Tell where this process is, and hear where the others are."""
@@ -123,6 +137,8 @@ class Peers:
 
 def mark(runtime: Runtime, reached: bool) -> None:
     """The word in ``degraded`` for a store that only this process's state is in."""
+    if runtime.peers is not None:
+        runtime.peers.reach(reached)
     if reached:
         runtime.degraded.discard("store")
     else:

@@ -41,6 +41,7 @@ from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
 from routeradmin.services.metering import Meters
+from routeradmin.services.postponed import Postponed
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
 from routeradmin.services.tracing import OFF, Tracer
@@ -76,6 +77,7 @@ class Runtime:
     intents: Intents = field(default_factory=Intents)
     heartbeats: Heartbeats = field(default_factory=Heartbeats)
     selectors: dict[str, Selector] = field(default_factory=dict)
+    postponed: Postponed = field(default_factory=Postponed)
     jobs: dict[str, JobStanding] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
     accepting: bool = False

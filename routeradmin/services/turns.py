@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from routeradmin.engine.describe import utc_text
@@ -44,8 +45,15 @@ _FACTS = frozenset(Select.model_fields) - {
 }
 
 
+# Random per process, then counted.
+_PROCESS = secrets.token_hex(10)
+_numbers = count(1)
+
+
 def new_id() -> str:
-    return secrets.token_hex(16)
+    """Unique, not secret: a turn is found by its own key only. A system call for each would cost
+    as much as the choice."""
+    return f"{_PROCESS}{next(_numbers):012x}"
 
 
 async def load(runtime: Runtime, turn_id: str, key: Key, now: float) -> Turn:

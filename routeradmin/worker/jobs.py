@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from django.conf import settings
 
 from routeradmin.adapters.state_redis import election
-from routeradmin.services import heartbeats, journal_writing, retention, upkeep
+from routeradmin.services import heartbeats, journal_writing, postponing, retention, upkeep
 from routeradmin.services.probing import Prober
 from routeradmin.services.runtime import Runtime
 from routeradmin.worker.loop import Job
@@ -71,6 +71,7 @@ def sharing(plane: str) -> tuple[Job, ...]:
     return (
         *elect,
         Job("beat", 0.5, upkeep.beat),
+        Job("tell what was postponed", 0.5, postponing.tell),
         Job("follow the clock", 10.0, upkeep.follow_clock),
         Job("prune shared state", 60.0, only_leading(upkeep.prune)),
     )

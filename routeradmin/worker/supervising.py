@@ -58,6 +58,7 @@ class Supervisor:
     listener: socket.socket
     count: int
     children: list[Child] = field(default_factory=list)
+    _leaving: list[Child] = field(default_factory=list)
     _signals: list[int] = field(default_factory=list)
 
     def run(self, greet: Callable[[], None]) -> None:
@@ -72,7 +73,11 @@ class Supervisor:
                 greet()
             self._watch()
         finally:
-            self._stop(self.children)
+            # Only who was told by SIGTERM may have a proxy in front that has to turn away first.
+            leaving = signal.SIGTERM in self._signals
+            self._stop(
+                [*self.children, *self._leaving], signal.SIGTERM if leaving else signal.SIGHUP
+            )
 
     @property
     def _stopping(self) -> bool:
@@ -80,14 +85,19 @@ class Supervisor:
 
     def _watch(self) -> None:
         while not self._stopping:
-            if self._signals:
-                self._signals.clear()
+            if signal.SIGHUP in self._signals:
+                # Only these: another kind may have come since.
+                self._signals[:] = [one for one in self._signals if one != signal.SIGHUP]
                 self._replace_all()
-            for place, child in enumerate(self.children):
-                child.look()
-                if child.has_ended and not self._stopping:
-                    self.children[place] = self._again(child)
+            self._tend()
             time.sleep(LOOK_EVERY_S)
+
+    def _tend(self) -> None:
+        """Start another for each that ended."""
+        for place, child in enumerate(self.children):
+            child.look()
+            if child.has_ended and not self._stopping:
+                self.children[place] = self._again(child)
 
     def _again(self, child: Child) -> Child:
         log.error("worker %d ended with status %s: starting another", *_end(child))
@@ -97,19 +107,31 @@ class Supervisor:
         return self._start()
 
     def _replace_all(self) -> None:
-        for place, old in enumerate(list(self.children)):
+        """One after the other; the others are seen to meanwhile, for streams take their time."""
+        for place in range(len(self.children)):
             if self._stopping:
                 return
             new = self._start()
             try:
-                self._wait_for(new)
+                self._wait_for(new, self._tend)
             except CannotStart as problem:
                 log.error("%s: the workers that run go on", problem)
                 self._stop([new])
                 return
-            self.children[place] = new
-            self._stop([old])
+            old, self.children[place] = self.children[place], new
+            self._leaving = [old]
+            self._let_go(old)
         log.warning("all workers were replaced")
+
+    def _let_go(self, old: Child) -> None:
+        old.process.send_signal(signal.SIGHUP)  # nothing happens if it ended by itself
+        ends = time.monotonic() + STOP_LIMIT_S
+        while not (old.has_ended or self._stopping or time.monotonic() > ends):
+            self._tend()
+            time.sleep(LOOK_EVERY_S / 2)
+        if not self._stopping:  # else it is stopped with the others
+            self._leaving = []
+            self._stop([old], limit_s=0.0)
 
     def _start(self) -> Child:
         read, write = os.pipe()
@@ -123,7 +145,7 @@ class Supervisor:
         os.close(write)
         return Child(process, read, time.monotonic())
 
-    def _wait_for(self, child: Child) -> None:
+    def _wait_for(self, child: Child, meanwhile: Callable[[], None] = lambda: None) -> None:
         ends = time.monotonic() + START_LIMIT_S
         while not child.is_ready and not self._stopping:
             child.look()
@@ -131,13 +153,20 @@ class Supervisor:
                 raise CannotStart("worker %d ended with status %s" % _end(child))  # noqa: UP031
             if time.monotonic() > ends:
                 raise CannotStart(f"a worker did not answer within {START_LIMIT_S:g} s")
+            meanwhile()
             time.sleep(LOOK_EVERY_S / 2)
 
-    def _stop(self, children: Sequence[Child]) -> None:
+    def _stop(
+        self,
+        children: Sequence[Child],
+        number: int = signal.SIGTERM,
+        limit_s: float = STOP_LIMIT_S,
+    ) -> None:
+        """SIGHUP stands for: another one answers in its place already."""
         for child in children:
             if not child.has_ended:
-                child.process.send_signal(signal.SIGTERM)
-        ends = time.monotonic() + STOP_LIMIT_S
+                child.process.send_signal(number)
+        ends = time.monotonic() + limit_s
         for child in children:
             try:
                 child.process.wait(max(0.0, ends - time.monotonic()))

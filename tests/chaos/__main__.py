@@ -19,7 +19,7 @@ import psycopg
 
 from tests.chaos import judging
 from tests.chaos.book import Book, Span, quantile_s
-from tests.chaos.faults import FAULTS, Fault
+from tests.chaos.faults import FAULTS, Fault, Hurt
 from tests.chaos.judging import Verdict
 from tests.chaos.load import LEASE_S, Traffic
 from tests.chaos.stage import Stage, staged
@@ -27,6 +27,7 @@ from tests.chaos.stage import Stage, staged
 WORKERS = 4
 CALM_S = 3.0
 WHOLE_LIMIT_S = 30.0
+APART = "redis late"  # nobody did anything to it
 LEASE_MARGIN_S = 1.0
 
 
@@ -62,6 +63,10 @@ async def play(stage: Stage, lasts_s: float, seed: int, faults: list[Fault]) -> 
         await asyncio.sleep(CALM_S)
     traffic.stop()
     await running
+    # A machine too busy to answer within the limit is a fault of its own: told, and excused.
+    for began_at, ended_at in stage.apart():
+        if not book.was_hurt(Hurt.REDIS, began_at, 0.1):
+            book.spans.append(Span(APART, frozenset({Hurt.REDIS}), began_at, ended_at))
     return book
 
 

@@ -33,3 +33,18 @@ def send(pids: list[int], number: signal.Signals) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, number)
+
+
+def holder(pids: list[int], client_port: int) -> int:
+    """Which of them serves the loopback connection that comes from this port."""
+    inodes = set()
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if int(fields[2].rpartition(":")[2], 16) == client_port:
+            inodes.add(f"socket:[{fields[9]}]")
+    for pid in pids:
+        for handle in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                if os.readlink(handle) in inodes:
+                    return pid
+    raise AssertionError(f"none of {pids} serves port {client_port}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import orjson
-
 from routeradmin.adapters.state_redis import wire
 from routeradmin.engine.state import CandidateKey, CandidateState, ReportState
 
@@ -69,8 +67,5 @@ class Apart:
                 ("close", repr(now), lease_id, "", phase.value, used, -1, "", wire.NOTHING)
                 for lease_id, (phase, used) in ends.items()
             ),
-            *(
-                ("answer", lease_id, orjson.dumps(answer).decode())
-                for lease_id, answer in answers.items()
-            ),
+            *(("answer", lease_id, wire.Text(answer)) for lease_id, answer in answers.items()),
         ]

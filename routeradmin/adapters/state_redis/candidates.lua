@@ -1,6 +1,7 @@
 -- Every change of shared state, as one atomic script over a list of steps (ARGV[1], JSON).
 -- It counts, compares and remembers; what a candidate's health becomes is decided by the caller,
--- who says which version of the health record it looked at. ARGV[2]: rings that steps name by place.
+-- who says which version of the health record it looked at. ARGV[2]: rings that steps name by place
+-- (from 0); further ARGV: texts, likewise (from 3).
 -- Times travel as text: cjson would round them.
 local P = KEYS[1]
 local LEASES, CHANGED, CURSORS = P .. ':leases', P .. ':changed', P .. ':cursors'
@@ -87,24 +88,27 @@ local function roll(one, window)
   end
 end
 
--- A lease is text: phase, end, life of its candidate's counts, secret's version, window, tokens,
--- the key's three lines, facts, first answer.
-local LEASE = '^(%l+)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n'
+-- A lease is text: phase (one letter, changed in place), end, life of its candidate's counts,
+-- secret's version, window, tokens, the key's three lines, facts, first answer.
+local LEASE = '^(%l)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n'
   .. '([^\n]*\n[^\n]*\n[^\n]*)\n([^\n]*)\n(.*)$'
+local LETTERS = {open = 'o', expired = 'x', repeated = 'r', released = 'b'}
+local PHASES = {o = 'open', x = 'expired', r = 'repeated', b = 'released'}
 
 local function lease_of(id)
   local text = call('GET', lease_at(id))
   if not text then return nil end
   local l = {id = id}
   l.phase, l.ends, l.life, l.secret, l.window, l.tokens, l.key, l.facts, l.answer = string.match(text, LEASE)
+  l.phase = PHASES[l.phase]
   return l
 end
 
 local function text_of(l)
-  return table.concat({l.phase, l.ends, l.life, l.secret, l.window, l.tokens, l.key, l.facts, l.answer}, '\n')
+  return table.concat({LETTERS[l.phase], l.ends, l.life, l.secret, l.window, l.tokens, l.key, l.facts, l.answer}, '\n')
 end
 
-local function keep(l) call('SET', lease_at(l.id), text_of(l), 'KEEPTTL') end
+local function mark(l, phase) call('SETRANGE', lease_at(l.id), 0, LETTERS[phase]) end
 
 local function member_of(l) return l.id .. '\n' .. l.life .. '\n' .. l.key end
 
@@ -135,11 +139,8 @@ local function sweep(now)
   while next_due <= tonumber(now) do
     for _, member in ipairs(call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, MOST_DUE)) do
       close(member)
-      local l = lease_of(string.match(member, '^[^\n]*'))
-      if l then
-        l.phase = 'expired'
-        keep(l)
-      end
+      local l = {id = string.match(member, '^[^\n]*')}
+      if call('EXISTS', lease_at(l.id)) == 1 then mark(l, 'expired') end
     end
     look_ahead()
   end

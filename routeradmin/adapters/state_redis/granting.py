@@ -10,7 +10,7 @@ from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.apart import Apart
 from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Link, Unreachable
 from routeradmin.adapters.state_redis.mirror import Mirror
-from routeradmin.adapters.state_redis.wire import Counts
+from routeradmin.adapters.state_redis.wire import counts_of
 from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import Grant, Lease, ReportState
 from routeradmin.engine.windows import window
@@ -62,7 +62,7 @@ class SharedGrants(MemoryStore):
             if answer[0] == "moved":
                 self._turn_is(grant.cursor, answer[1])
                 continue
-            taken, found = sent[answer[1]], Counts.of(answer[2])
+            taken, found = sent[answer[1]], counts_of(answer[2])
             with self._lock:
                 self._turn_is(grant.cursor, answer[3])
                 state = self.mirror.count(taken.key, found, now)

@@ -98,7 +98,7 @@ class Mirror:
             state.minute_successes = counts.minute_successes
             state.minute_failures = counts.minute_failures
         state.successes, state.failures = counts.successes, counts.failures
-        if counts.latency_ema_ms is not None:
+        if counts.latency_ema_ms is not False:
             state.latency_ema_ms = counts.latency_ema_ms
         self._local.review(state, now)
         return state

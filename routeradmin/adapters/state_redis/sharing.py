@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.leasing import SharedLeases
 from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Unreachable
 from routeradmin.adapters.state_redis.mirror import Judge, Verdict
-from routeradmin.adapters.state_redis.wire import Counts, key_text
+from routeradmin.adapters.state_redis.wire import Counts, counts_of, key_text
 from routeradmin.engine import durable, health
 from routeradmin.engine.leases import Record
 from routeradmin.engine.state import CandidateKey, CandidateState, Change
@@ -91,7 +92,7 @@ class SharedHealth(SharedLeases):
             return True
         if answer[0] == "kept":
             with self._lock:
-                self.mirror.count(key, Counts.of(answer[1]), now)
+                self.mirror.count(key, counts_of(answer[1]), now)
         return False
 
     def _review_suspects(self, now: float) -> list[Change]:
@@ -127,7 +128,7 @@ class SharedHealth(SharedLeases):
         now = self.clock()
         with self._lock:
             charges = self.apart.charges(self._local, window(now))
-            met = {wire.key_of(key): (Counts.of(sent), record) for key, sent, record in entries}
+            met = {wire.key_of(key): (counts_of(sent), record) for key, sent, record in entries}
             # Before the first catalog is bound nobody knows which of these it has.
             for key, (counts, _) in met.items():
                 self.mirror.count(key, counts, now)
@@ -142,7 +143,7 @@ class SharedHealth(SharedLeases):
                 self._send_turn(turn_id)
             self.apart.clear()
             self._seq += 1
-        self.link.post(("look", repr(now), self.frame, 0), self.heard)
+        self.link.post(("look", repr(now), self.frame, 0), self._looked)
         self.on_reach(True)
 
     def _leases_to_tell(self, told: set[str]) -> list[tuple[Any, ...]]:
@@ -204,7 +205,7 @@ class SharedHealth(SharedLeases):
         if (told or durable.record(state) is not None) and mine != told:
             self._commit_later(state.key, lambda s: (), now, anyway=True)
 
-    def _turn_text(self, turn_id: str) -> str | None:
+    def _turn_text(self, turn_id: str) -> wire.Text | None:
         saved_at, turn = self._turns.get(turn_id, (0.0, None))
         return None if turn is None else wire.turn_text(turn, saved_at)
 
@@ -225,33 +226,45 @@ class SharedHealth(SharedLeases):
         """Hear what others did, up to ``old_s`` ago. Raises Unreachable."""
         step = ("look", repr(self.clock()), self.frame, round(old_s * 1000))
         answer = await self.link.call(step)
-        if answer[0] == "frames" or self._lost_data(answer[1]):
-            self.heard(answer)
+        if self._lost_data(answer[1]):
             return
-        more = True
-        while more:  # away for longer than frames are kept
-            asked = ("poll", repr(self.clock()), self.since, "")
-            since, epoch, entries, more, newest = await self.link.call(asked)
-            self.heard(("frames", epoch, newest, since, [entries or ()]))
-
-    def heard(self, answer: Sequence[Any] | None) -> None:
-        """A look's answer: others' counters, and records whose push was missed."""
-        if answer is None or self._lost_data(answer[1]) or answer[0] != "frames":
+        if answer[0] != "frames":
+            await self._catch_up()
             return
         _, _, frame, since, frames = answer
+        for entries in frames:
+            self._take_entries(entries)
+            await asyncio.sleep(0)  # thousands of candidates: requests may go between
+        self.frame, self.since = frame, since
+
+    async def _catch_up(self) -> None:
+        """After having been away for longer than frames are kept."""
+        more, frame = True, None
+        while more:
+            step = ("poll", repr(self.clock()), self.since, "")
+            self.since, epoch, entries, more, newest = await self.link.call(step)
+            if self._lost_data(epoch):
+                return
+            self._take_entries(entries or ())
+            frame = newest if frame is None else frame
+        self.frame = frame or 0
+
+    def _looked(self, answer: Answer | None) -> None:
+        if answer is not None and answer[0] == "frames" and not self._lost_data(answer[1]):
+            _, _, self.frame, self.since, frames = answer
+            for entries in frames:
+                self._take_entries(entries)
+
+    def _take_entries(self, entries: Sequence[Any]) -> None:
+        """Others' counters, and records whose push was missed."""
         now = self.clock()
         with self._lock:
-            self.frame, self.since = frame, since
-            for entries in frames:
-                self._take_entries(entries, now)
-
-    def _take_entries(self, entries: Sequence[Any], now: float) -> None:
-        for text, sent, record in entries:
-            key, counts = wire.key_of(text), Counts.of(sent)
-            self.mirror.count(key, counts, now)
-            if record:
-                self.mirror.take(key, counts.version, record, now)
-        self._seq += bool(entries)
+            for text, sent, record in entries:
+                key, counts = wire.key_of(text), counts_of(sent)
+                self.mirror.count(key, counts, now)
+                if record:
+                    self.mirror.take(key, counts.version, record, now)
+            self._seq += bool(entries)
 
     def _lost_data(self, epoch: str) -> bool:
         if epoch == self.shared_epoch:

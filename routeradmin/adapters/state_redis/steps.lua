@@ -21,7 +21,7 @@ function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total
   if full(f, limits, tokens) then return {'full', place, counts(one), turn} end
   f[1], f[3], f[4] = f[1] + 1, f[3] + 1, f[4] + tokens
   open({id = id, phase = 'open', ends = ends, life = life(one), secret = limits[5], window = window,
-    tokens = tokens, key = one.key, facts = facts, answer = ''},
+    tokens = tokens, key = one.key, facts = ARGV[facts], answer = ''},
     math.ceil(tonumber(ends) - tonumber(now)) + REMEMBERED_S)
   if cursor ~= '' then
     turn = turn + 1
@@ -56,8 +56,7 @@ function step.close(now, id, generation, phase, used, expected, record, d)
     return {'conflict', l.key, counts(one), told(one)}
   end
   close(member_of(l))
-  l.phase = phase
-  keep(l)
+  mark(l, phase)
   if lives then
     local f = one.f
     if f[2] == tonumber(l.window) then f[4] = math.max(0, f[4] - tonumber(l.tokens) + used) end
@@ -85,10 +84,7 @@ end
 function step.answer(id, text)
   local l = lease_of(id)
   if not l then return {'missing'} end
-  if l.answer == '' then
-    l.answer = text
-    keep(l)
-  end
+  if l.answer == '' then call('APPEND', lease_at(id), ARGV[text]) end
   return {'kept'}
 end
 
@@ -97,7 +93,7 @@ function step.adopt(id, ends, key, secret, facts, window, tokens)
   if call('EXISTS', lease_at(id)) == 1 then return {'known'} end
   local one = at(key)
   open({id = id, phase = 'open', ends = ends, life = life(one), secret = secret, window = window,
-    tokens = tokens, key = key, facts = facts, answer = ''}, 2 * REMEMBERED_S)
+    tokens = tokens, key = key, facts = ARGV[facts], answer = ''}, 2 * REMEMBERED_S)
   one.f[1] = one.f[1] + 1
   touch(one)
   return {'adopted'}
@@ -215,14 +211,14 @@ function step.known()
 end
 
 function step.save_turn(id, text)
-  call('SET', TURNS .. id, text, 'EX', REMEMBERED_S)
+  call('SET', TURNS .. id, ARGV[text], 'EX', REMEMBERED_S)
   return {}
 end
 
 -- A turn from memory: another process may know a later state of it.
 function step.offer_turn(id, text)
   local kept = call('GET', TURNS .. id)
-  if kept and number(string.match(kept, '^%[([%d.]+)')) >= number(string.match(text, '^%[([%d.]+)')) then
+  if kept and number(string.match(kept, '^%[([%d.]+)')) >= number(string.match(ARGV[text], '^%[([%d.]+)')) then
     return {'known'}
   end
   return step.save_turn(id, text)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -24,6 +24,7 @@ def key_text(key: CandidateKey) -> str:
     return "\n".join(key)
 
 
+@lru_cache(maxsize=65_536)
 def key_of(text: str) -> CandidateKey:
     return CandidateKey(*text.split("\n"))
 
@@ -37,17 +38,33 @@ class Ring:
         self.limits = [limits(one) for one in candidates]
 
 
-def packed(steps: Sequence[Sequence[Any]]) -> tuple[bytes, bytes]:
-    """The steps, and the rings that they name by place."""
+class Text:
+    """Kept as it is, and so sent beside the steps: nothing in it has to be escaped and read."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, value: Any) -> None:
+        self.text = orjson.dumps(value)
+
+
+TEXTS_FROM = 3  # the first place of the script's arguments that is a text
+
+
+def packed(steps: Sequence[Sequence[Any]]) -> list[bytes]:
+    """The script's arguments: steps, the rings that they name by place, the texts likewise."""
     rings: dict[Ring, int] = {}
+    texts: list[bytes] = []
 
-    def place(ring: Any) -> int:
-        if not isinstance(ring, Ring):
+    def place(part: Any) -> int:
+        if isinstance(part, Ring):
+            return rings.setdefault(part, len(rings))
+        if not isinstance(part, Text):
             raise TypeError
-        return rings.setdefault(ring, len(rings))
+        texts.append(part.text)
+        return len(texts) - 1 + TEXTS_FROM
 
-    text = orjson.dumps(steps, default=place)
-    return text, orjson.dumps([ring.limits for ring in rings])
+    asked = orjson.dumps(steps, default=place)
+    return [asked, orjson.dumps([ring.limits for ring in rings]), *texts]
 
 
 def unpacked(reply: Any) -> list[Any]:
@@ -73,9 +90,9 @@ def limits(candidate: Candidate) -> list[Any]:
     ]
 
 
-def facts(lease: Lease) -> str:
+def facts(lease: Lease) -> Text:
     """What of a lease the script never looks at, but for the generation, which comes first."""
-    return orjson.dumps(
+    return Text(
         [
             lease.generation,
             lease.owner,
@@ -86,7 +103,7 @@ def facts(lease: Lease) -> str:
             lease.turn_id,
             lease.policy_id,
         ]
-    ).decode()
+    )
 
 
 def lease_of(lease_id: str, key: str, secret_version: int, ends: str, kept: str) -> Lease:
@@ -111,8 +128,7 @@ def phase_of(word: str) -> ReportState:
     return ReportState(word)
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """A candidate's counters as Redis has them."""
 
     active: int
@@ -123,15 +139,12 @@ class Counts:
     minute_failures: int
     successes: int
     failures: int
-    latency_ema_ms: float | None
+    latency_ema_ms: float | Literal[False]
     version: int
     seq: int  # of the last change
 
-    @classmethod
-    def of(cls, sent: Sequence[Any]) -> Counts:
-        active, number, rpm, tpm, won, lost, successes, failures, ema, version, seq = sent
-        mean = None if ema is False else float(ema)
-        return cls(active, number, rpm, tpm, won, lost, successes, failures, mean, version, seq)
+
+counts_of = Counts._make
 
 
 def record_text(state: CandidateState) -> str:
@@ -182,13 +195,13 @@ def success(latency_ms: float | None, current: int) -> list[Any]:
     return [1, 0, 1, 0, False, latency, LATENCY_ALPHA, current]
 
 
-def turn_text(turn: TurnState | Opening, now: float) -> str:
+def turn_text(turn: TurnState | Opening, now: float) -> Text:
     if isinstance(turn, Opening):
         fields = turn._asdict()
         fields["key"] = list(turn.key)
         fields["request"] = request_json(turn.request)
-        return orjson.dumps([now, "opening", fields]).decode()
-    return orjson.dumps([now, "turn", turn.as_json()]).decode()
+        return Text([now, "opening", fields])
+    return Text([now, "turn", turn.as_json()])
 
 
 def turn_of(text: str) -> tuple[float, TurnState | Opening]:

@@ -79,9 +79,18 @@ BEAT_NAMES = (("o", "ok"), ("e", "error"), ("l", "limited"), ("c", "cooling"))
 BEAT_WORDS = {"o": "with traffic", "e": "with errors", "l": "rate-limited", "c": "cooling"}
 
 
+# Each kind of tick has a form of its own, so that colour is not needed: half, whole, broken, top.
+BEAT_SHAPES = {"o": ((4, 6),), "e": ((0, 10),), "l": ((0, 4), (6, 4)), "c": ((0, 5),)}
+
+
 def beat_path(ticks: str, letter: str) -> str:
     """An SVG path of one bar per tick of that letter; ticks are 4 units wide."""
-    return "".join(f"M{4 * n} 0h3v10h-3z" for n, tick in enumerate(ticks) if tick == letter)
+    return "".join(
+        f"M{4 * n} {top}h3v{height}h-3z"
+        for n, tick in enumerate(ticks)
+        if tick == letter
+        for top, height in BEAT_SHAPES[letter]
+    )
 
 
 @register.simple_tag

@@ -11,7 +11,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.catalog import rows
-from routeradmin.console import catalog, consequences, curl, writes
+from routeradmin.console import catalog, consequences, curl, standing, writes
 from routeradmin.console.access import admin
 from routeradmin.console.consequences import page_of
 from routeradmin.console.drafts import Draft, nested
@@ -40,17 +40,21 @@ def urls(noun: Noun) -> list[URLPattern]:
 
 @require_safe
 def list_view(request: HttpRequest, noun: Noun) -> HttpResponse:
+    place = standing.place()
     found = listing(noun, catalog.index(), request.GET)
-    return render(request, "console/catalog/list.html", {"noun": noun, "list": found})
+    context = {"noun": noun, "list": found, "place": place}
+    return render(request, "console/catalog/list.html", context)
 
 
 @require_safe
 def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
+    place = standing.place()
     index = catalog.index()
     entry = noun.find(index, uid)
     if entry is None:
         raise Http404(f"There is no {noun.one} {uid!r}.")
     context = {
+        "place": place,
         "noun": noun,
         "uid": uid,
         "entry": entry,

@@ -74,7 +74,7 @@ class Command(BaseCommand):
             made = await sync_to_async(bootstrap.first_admin)()
             self.greet(url, host, made)
 
-        Server(greet).run(sockets=[listener])
+        Server(greet, has_others=settings.IS_SHARED).run(sockets=[listener])
 
     def supervise(self, options: dict[str, Any]) -> None:
         host = options["host"]
@@ -149,7 +149,8 @@ def serve_as_worker(listener: int, ready: int) -> None:
         os.write(ready, b"1")
         os.close(ready)
 
-    Server(greet, among_others=True).run(sockets=[socket.socket(fileno=listener)])
+    server = Server(greet, has_others=True, supervised=True)
+    server.run(sockets=[socket.socket(fileno=listener)])
 
 
 @contextlib.contextmanager
