@@ -92,28 +92,6 @@ document.addEventListener("DOMContentLoaded", () => {
 
   setInterval(() => { if (FIGURES.includes(board().dataset.state)) readSoon(); }, FIGURES_MS);
 
-  // Heartbeat strips: a frame brings one tick, the strip moves on by one ---------------
-
-  const BEATS = { o: "b-ok", e: "b-error", l: "b-limited", c: "b-cooling" };
-  const SHAPES = { o: [[4, 6]], e: [[0, 10]], l: [[0, 4], [6, 4]], c: [[0, 5]] };
-  const WORDS = { o: "with traffic", e: "with errors", l: "rate-limited", c: "cooling" };
-
-  function moveBeats(latest) {
-    for (const strip of document.querySelectorAll("[data-beats]")) {
-      const ticks = strip.dataset.ticks.slice(1) + (latest[strip.dataset.beats] ?? ".");
-      if (ticks === strip.dataset.ticks) continue;
-      strip.dataset.ticks = ticks;
-      const counted = (letter) => [...ticks].filter((tick) => tick === letter).length;
-      const told = Object.entries(WORDS).map(([letter, word]) => `${counted(letter)} ${word}`);
-      strip.setAttribute("aria-label", `Last 15 minutes, of 60 ticks: ${told.join(", ")}`);
-      for (const [letter, name] of Object.entries(BEATS)) {
-        const bar = (n) => SHAPES[letter].map(([top, height]) => `M${4 * n} ${top}h3v${height}h-3z`).join("");
-        const bars = [...ticks].map((tick, n) => (tick === letter ? bar(n) : ""));
-        strip.querySelector(`.${name}`).setAttribute("d", bars.join(""));
-      }
-    }
-  }
-
   function showErrors(share) {
     const figure = document.querySelector("[data-errors]");
     if (figure) figure.textContent = share === null ? "–" : `${(100 * share).toFixed(1)} %`;
@@ -127,7 +105,7 @@ document.addEventListener("DOMContentLoaded", () => {
     read,
     heard(frame) {
       if (frame.beats) {
-        moveBeats(frame.beats);
+        window.routeradminBeats(frame.beats);
         showErrors(frame.error_share);
       }
       if (frame.moved?.some(misplaced)) readSoon();

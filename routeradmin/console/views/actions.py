@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from routeradmin.console import curl, writes
+from routeradmin.console import curl, standing, writes
 from routeradmin.console.access import operator
 from routeradmin.console.htmx import see_other, varied, wants_fragment
 from routeradmin.services import changes, connecting, cooldowns, looking, runtime
@@ -32,11 +33,13 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done, in words; ``undo`` is the action that takes it back."""
+    """What was done, in words; ``undo`` is the action that takes it back, ``undo_s`` for how many
+    seconds where it needs them."""
 
     text: str
     call: str
     undo: str = ""
+    undo_s: int = 0
     steps: Sequence[Step] = ()
 
 
@@ -82,9 +85,19 @@ def _wanted(action: str, past: str) -> Callable[[Asked], Done]:
 
 
 def _clear(asked: Asked) -> Done:
+    left_s = _cooldown_left_s(asked)
     changed = cooldowns.clear(asked.deployment, asked.credential, asked.by, asked.reason)
     text = f"Cleared {asked.whom}." if changed else f"{asked.whom} had nothing to clear."
-    return Done(text, curl.clear_cooldown(asked.deployment, asked.credential))
+    call = curl.clear_cooldown(asked.deployment, asked.credential)
+    return Done(text, call, "cool" if left_s else "", undo_s=left_s)
+
+
+def _cooldown_left_s(asked: Asked) -> int:
+    """Whole seconds that one candidate still cools; of a whole deployment nothing is taken back,
+    since its candidates cool for different times."""
+    rows = (row for row in standing.rows_of(asked.deployment))
+    mine = (row["cooldown"] for row in rows if row["credential"] == asked.credential)
+    return max((math.ceil(one["remaining_s"]) for one in mine if one), default=0)
 
 
 def _cool(asked: Asked) -> Done:
