@@ -16,7 +16,7 @@ from routeradmin.console.urls import urlpatterns
 from tests.browser.serving import Site
 
 # Answered by POST alone, by a file, or by a part of a page.
-NO_PAGE = {"logout", "act", "bulk", "alerts-test", "export", "panel"}
+NO_PAGE = {"logout", "act", "bulk", "alerts-test", "views-save", "view", "export", "panel"}
 
 OBJECTS: dict[str, Any] = {
     "routes": "chat",
