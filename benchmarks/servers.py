@@ -46,7 +46,7 @@ def process(
 
 
 def wait_until_up(child: subprocess.Popen[bytes], url: str) -> None:
-    for _ in range(300):
+    for _ in range(600):
         if child.poll() is not None:
             raise RuntimeError(f"the server ended with {child.returncode} before it answered {url}")
         try:
