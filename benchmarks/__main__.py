@@ -13,6 +13,7 @@ NAMES = (
     "catalog",
     "intents",
     "console",
+    "outages",
 )
 
 

@@ -106,11 +106,11 @@ def staying(exchange: Exchange) -> Iterator[None]:
 
 def turn_headers(turning: Turning) -> list[Header]:
     """Which route and deployment, at which revision, after how many attempts."""
-    turn, step = turning.turn, turning.step
+    resolved, step = turning.resolved, turning.step
     headers = [
-        (b"x-routeradmin-route", header_value(turn.state.route_id)),
-        (b"x-routeradmin-revision", b"%d" % turn.resolved.snapshot.revision),
-        (b"x-routeradmin-attempts", b"%d" % len(turn.state.attempts)),
+        (b"x-routeradmin-route", header_value(resolved.route.id)),
+        (b"x-routeradmin-revision", b"%d" % resolved.snapshot.revision),
+        (b"x-routeradmin-attempts", b"%d" % turning.attempts),
     ]
     if step is not None:
         deployment = header_value(step.candidate.deployment.id)

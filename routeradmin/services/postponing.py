@@ -22,6 +22,7 @@ from routeradmin.services.selected import Selected
 from routeradmin.services.tracing import Headers
 
 AGAIN_MS = 1000
+SOON_S = 0.25  # a process that lost Redis for a moment has told by then what it granted meanwhile
 
 
 async def select(
@@ -81,8 +82,15 @@ async def _now_or_later(
     try:
         return await tell()
     except LeaseNotFound:
-        if knows_all(runtime):
+        if runtime.peers is None:
             raise
+    if knows_all(runtime):
+        await runtime.sleep(SOON_S)
+        try:
+            return await tell()
+        except LeaseNotFound:
+            if knows_all(runtime):
+                raise
     runtime.postponed.add(tell, runtime.clock())
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from random import Random
 from typing import Any
@@ -29,7 +29,8 @@ class Traffic:
     """``run`` until ``stop``. Every request goes by a client drawn at random, so that what one
     worker granted is reported to another."""
 
-    def __init__(self, address: tuple[str, int], book: Book, seed: int) -> None:
+    def __init__(self, address: tuple[str, int], book: Book, seed: int, pace: float = 1.0) -> None:
+        self.pace = pace
         self.base = "http://{}:{}".format(*address)
         self.book = book
         self.rng = Random(seed)
@@ -40,7 +41,8 @@ class Traffic:
     def stop(self) -> None:
         self._going = False
 
-    async def run(self) -> None:
+    async def run(self, *, with_consoles: bool = False) -> None:
+        """``with_consoles``: live pages come and go as well."""
         async with AsyncExitStack() as stack:
             headers = {"authorization": f"Bearer {KEY}"}
             timeout = aiohttp.ClientTimeout(total=PATIENCE_S)
@@ -48,6 +50,8 @@ class Traffic:
                 client = aiohttp.ClientSession(headers=headers, timeout=timeout)
                 self._clients.append(await stack.enter_async_context(client))
             async with asyncio.TaskGroup() as group:
+                if with_consoles:
+                    group.create_task(self._repeat(self._console, 0.5))
                 for work, pause_s, askers in (
                     (self._free, 0.02, 5),
                     (self._slot, 0.02, 6),
@@ -63,7 +67,7 @@ class Traffic:
     async def _repeat(self, work: Callable[[], Awaitable[None]], pause_s: float) -> None:
         while self._going:
             await work()
-            await asyncio.sleep(pause_s * self.rng.uniform(0.5, 1.5))
+            await asyncio.sleep(pause_s / self.pace * self.rng.uniform(0.5, 1.5))
 
     async def ask(
         self, kind: str, method: str, path: str, body: Any = None, **headers: str
@@ -151,6 +155,13 @@ class Traffic:
         status, text = await self.ask("stream", "POST", "/v1/chat/completions", chat(stream=True))
         if status == 200 and not text.rstrip().endswith("data: [DONE]"):
             self.book.samples.append(Sample("stream", time.time(), 0, 0, f"cut off: {text[-200:]}"))
+
+    async def _console(self) -> None:
+        client = self.rng.choice(self._clients)
+        async with client.ws_connect(self.base + "/ws/console") as socket:
+            for _ in range(3):
+                with suppress(TimeoutError):
+                    await socket.receive(timeout=1)
 
     async def _edit(self) -> None:
         weight = self.weight = self.weight + 1

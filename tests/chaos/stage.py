@@ -45,6 +45,7 @@ class Stage:
     system: System
     server: Server
     workers: int
+    least_revision: int = 1
 
     @property
     def worker_pids(self) -> list[int]:
@@ -69,7 +70,8 @@ class Stage:
         return (
             len(beats) == self.workers == len(self.worker_pids)
             and not any(beat["degraded"] for beat in beats)
-            and len({beat["revision"] for beat in beats} - {0}) == 1
+            and len({beat["revision"] for beat in beats}) == 1
+            and beats[0]["revision"] >= self.least_revision
         )
 
     def apart(self) -> list[tuple[float, float]]:
@@ -85,6 +87,13 @@ class Stage:
                 if not alone:
                     found.append((began_at, logged_at(line)))
         return found
+
+    def open_leases(self, lasting_s: float) -> int:
+        """Leases in Redis that are over in ``lasting_s`` seconds."""
+        client = self.redis.client()
+        found = client.zcount("{routeradmin}:leases", "-inf", time.time() + lasting_s)
+        client.close()
+        return int(found)
 
     def open_slots(self) -> int:
         """Slots that Redis counts as taken, over all candidates."""

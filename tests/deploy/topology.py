@@ -34,7 +34,9 @@ CADDYFILE = (DEPLOY / "Caddyfile").read_text()
 MOUNT = "/run/secrets/"
 START_LIMIT_S = 90
 # What the test's Caddy does without: ports below 1024, the machine's trust store, a control port.
-FOR_TESTS = "auto_https disable_redirects\n\tskip_install_trust\n\tadmin off\n\tstorage file_system {}"
+FOR_TESTS = (
+    "auto_https disable_redirects\n\tskip_install_trust\n\tadmin off\n\tstorage file_system {}"
+)
 
 
 class Topology:
@@ -87,7 +89,7 @@ class Topology:
         return self.processes[name]
 
     def _command(self, name: str) -> list[str]:
-        ports = {"0.0.0.0": "127.0.0.1", "8000": str(self.ports.get(name))}  # noqa: S104
+        ports = {"0.0.0.0": "127.0.0.1", "8000": str(self.ports.get(name))}
         return [ports.get(word, word) for word in OURS[name]["command"]]
 
     def _environment(self, name: str) -> dict[str, str]:
@@ -108,7 +110,11 @@ class Topology:
         text = re.sub(r"([a-z0-9-]+):8000", lambda m: f"127.0.0.1:{self.ports[m[1]]}", text)
         file = self.directory / "Caddyfile"
         file.write_text(text)
-        env = {"ROUTERADMIN_SITE": self.url, "HOME": str(self.directory), "PATH": os.environ["PATH"]}
+        env = {
+            "ROUTERADMIN_SITE": self.url,
+            "HOME": str(self.directory),
+            "PATH": os.environ["PATH"],
+        }
         with (self.directory / "caddy.log").open("ab") as log:
             self.processes["caddy"] = subprocess.Popen(
                 ["caddy", "run", "--config", file, "--adapter", "caddyfile"],

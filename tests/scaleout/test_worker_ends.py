@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -34,8 +34,12 @@ class Caller:
 
     def __init__(self, server: Server) -> None:
         self.connection = http.client.HTTPConnection(*server.address, timeout=30)
-        self.connection.connect()
-        self.worker = holder(workers_of(server), self.connection.sock.getsockname()[1])
+        self.ask("GET", "/healthz")
+        port = self.connection.sock.getsockname()[1]
+        self.worker = holder(workers_of(server), port)
+
+    def close(self) -> None:
+        self.connection.close()
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         text = None if body is None else json.dumps(body)
@@ -140,7 +144,7 @@ def one_of_each(server: Server) -> tuple[Caller, Caller]:
         other = Caller(server)
         if other.worker != first.worker:
             return first, other
-        other.connection.close()
+        other.close()
         busy(first)
     raise AssertionError("all connections came to one worker")
 
@@ -168,6 +172,8 @@ def test_leases_of_a_killed_worker_count_until_they_run_out_and_nobody_else_fail
     assert other.active() == 0
     assert time.monotonic() < taken_at + LEASE_S + 1
     assert set(statuses) == {200}
+    doomed.close()
+    other.close()
     until(lambda: len(workers_of(server)) == WORKERS, 20)
 
 
@@ -186,9 +192,11 @@ def test_sigterm_lets_streams_finish_and_gives_their_leases_back(
             status, answer = caller.ask("GET", "/readyz")
         except (http.client.HTTPException, ConnectionError):
             continue  # its two seconds were over on a busy machine
+        finally:
+            caller.close()
         assert (status, answer["status"]) == (503, "stopping")
     assert all(stream.is_whole for stream in streams)
-    assert server.stop(signal.SIGTERM, 60) == 0
+    assert server.stop(signal.SIGCONT, 60) == 0
     client = redis_here.client()
     assert client.zcard("{routeradmin}:leases") == 0
     assert sum(int(client.hget(key, "active")) for key in client.keys("*:candidate:*")) == 0
@@ -203,21 +211,36 @@ def refuses(server: Server) -> bool:
     return False
 
 
-def test_replacing_the_workers_breaks_no_stream_and_sees_to_one_that_is_killed(
-    server: Server,
-) -> None:
-    assert server.process is not None
+def test_replacing_the_workers_breaks_no_stream(server: Server) -> None:
     before = set(workers_of(server))
     streams = [Stream(server) for _ in range(6)]
     for stream in streams:
         assert stream.begun.wait(20)
-    logged = server.log.read_text().count(REPLACED)
-    server.process.send_signal(signal.SIGHUP)
-    while server.log.read_text().count(REPLACED) == logged:
-        stream = Stream(server)
-        assert stream.begun.wait(30)
-        streams.append(stream)
+    is_over = replace(server)
+    while not is_over():
+        streams.append(Stream(server))
+        assert streams[-1].begun.wait(30)
         time.sleep(0.2)
     assert all(stream.is_whole for stream in streams)
     assert not before & set(workers_of(server))
     assert len(workers_of(server)) == WORKERS
+
+
+def test_a_worker_that_is_killed_while_another_is_replaced_is_started_again_at_once(
+    server: Server,
+) -> None:
+    killed = max(workers_of(server))  # the one whose turn comes last
+    is_over = replace(server)
+    until(lambda: len(workers_of(server)) == WORKERS + 1, 10)
+    send([killed], signal.SIGKILL)
+    until(lambda: killed not in workers_of(server) and len(workers_of(server)) > WORKERS, 10)
+    assert not is_over()
+    until(is_over, 80)
+
+
+def replace(server: Server) -> Callable[[], bool]:
+    """Whether all are replaced."""
+    assert server.process is not None
+    logged = server.log.read_text().count(REPLACED)
+    server.process.send_signal(signal.SIGHUP)
+    return lambda: server.log.read_text().count(REPLACED) > logged

@@ -151,10 +151,14 @@ class Link:
         return answers
 
     async def time_s(self) -> tuple[float, float]:
-        """Redis's clock, epoch seconds, and how long the answer took."""
+        """Redis's clock, epoch seconds, and how long the answer took. Raises Unreachable."""
         assert self._loop is not None  # noqa: S101
         started = self._loop.time()
-        seconds, micros = await self.client.time()
+        try:
+            async with asyncio.timeout(CONNECT_LIMIT_S):
+                seconds, micros = await self.client.time()
+        except (RedisError, OSError) as problem:
+            raise Unreachable(str(problem)) from problem
         return seconds + micros / 1e6, self._loop.time() - started
 
     def _kick(self) -> None:

@@ -124,7 +124,7 @@ class SharedHealth(SharedLeases):
         told: set[str] = set()
         await self._tell_turns(everything=was not in ("", self.shared_epoch))
         while len(steps := self._leases_to_tell(told)) > FEW:
-            await self.link.ask(*steps)
+            await self._ask_of_leases(steps)
         now = self.clock()
         with self._lock:
             charges = self.apart.charges(self._local, window(now))
@@ -134,7 +134,7 @@ class SharedHealth(SharedLeases):
                 self.mirror.count(key, counts, now)
             self.link.rise()
             for step in (*steps, *self._leases_to_tell(told)):
-                self.link.post(step)
+                self._post_of_lease(step)
             for key, charge in charges.items():
                 self.link.post(("charge", key_text(key), *charge))
             for state in list(self._local):
@@ -147,11 +147,29 @@ class SharedHealth(SharedLeases):
         self.on_reach(True)
 
     def _leases_to_tell(self, told: set[str]) -> list[tuple[Any, ...]]:
-        """Open leases that were not told yet (telling twice does no harm), then ends."""
+        """Leases that were not told yet (telling twice does no harm), then ends. Those that were
+        granted and ended apart are told too: whoever took them may report to another process."""
         now = self.clock()
-        fresh = [one for one in self._book.open_records() if one.lease.id not in told]
+        ended = filter(None, map(self._book.known, self.apart.ended_ids))
+        fresh = [one for one in (*self._book.open_records(), *ended) if one.lease.id not in told]
         told.update(one.lease.id for one in fresh)
-        return [*map(_adopt_step, fresh), *self.apart.take_ends(now)]
+        untold = self.apart.take_untold()
+        return [*map(_adopt_step, fresh), *untold, *self.apart.take_ends(now)]
+
+    async def _ask_of_leases(self, steps: list[tuple[Any, ...]]) -> None:
+        try:
+            await self.link.ask(*steps)
+        except BaseException:
+            for step in steps:
+                self.apart.lost(step)
+            raise
+
+    def _post_of_lease(self, step: tuple[Any, ...]) -> None:
+        def then(answer: Answer | None) -> None:
+            if answer is None:
+                self.apart.lost(step)
+
+        self.link.post(step, then)
 
     async def _tell_turns(self, *, everything: bool) -> None:
         """``everything``: Redis lost what it had, so all that is remembered here."""
@@ -177,10 +195,10 @@ class SharedHealth(SharedLeases):
         entries: list[Any] = []
         since, epoch, frame = "0", secrets.token_hex(8), None
         while True:
-            ((since, found_epoch, found, more, newest),) = await self.link.ask(
+            ((_, found_epoch, newest, since, more, (found,)),) = await self.link.ask(
                 ("poll", repr(self.clock()), since, epoch)
             )
-            entries += found or []
+            entries += found
             frame = newest if frame is None else frame  # later ones may tell of later changes
             if not more:
                 self.since, self.frame, self.shared_epoch = since, frame, found_epoch
@@ -231,7 +249,7 @@ class SharedHealth(SharedLeases):
         if answer[0] != "frames":
             await self._catch_up()
             return
-        _, _, frame, since, frames = answer
+        _, _, frame, since, _, frames = answer
         for entries in frames:
             self._take_entries(entries)
             await asyncio.sleep(0)  # thousands of candidates: requests may go between
@@ -242,16 +260,17 @@ class SharedHealth(SharedLeases):
         more, frame = True, None
         while more:
             step = ("poll", repr(self.clock()), self.since, "")
-            self.since, epoch, entries, more, newest = await self.link.call(step)
+            _, epoch, newest, since, more, (entries,) = await self.link.call(step)
             if self._lost_data(epoch):
                 return
-            self._take_entries(entries or ())
+            self._take_entries(entries)
+            self.since = since
             frame = newest if frame is None else frame
         self.frame = frame or 0
 
     def _looked(self, answer: Answer | None) -> None:
         if answer is not None and answer[0] == "frames" and not self._lost_data(answer[1]):
-            _, _, self.frame, self.since, frames = answer
+            _, _, self.frame, self.since, _, frames = answer
             for entries in frames:
                 self._take_entries(entries)
 

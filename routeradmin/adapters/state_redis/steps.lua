@@ -144,8 +144,8 @@ function step.sweep(now)
 end
 
 -- Candidates changed after ``since``: the sequence up to which that is all of them, each one's key,
--- counts and, if it is new, health record, and whether there are more. What one call changed has
--- one sequence, and is told of in one piece.
+-- counts and, if it is new, health record (JSON), and whether there are more. What one call changed
+-- has one sequence, and is told of in one piece.
 local function changed(since)
   local found = call('ZRANGEBYSCORE', CHANGED, '(' .. since, '+inf', 'WITHSCORES', 'LIMIT', 0, MOST_TOLD)
   local stop, more = #found, #found == 2 * MOST_TOLD
@@ -155,14 +155,16 @@ local function changed(since)
   end
   local out = {}
   for i = 1, stop, 2 do
-    local one = at(found[i])
-    if not one.life then
-      call('ZREM', CHANGED, found[i])
+    local key = found[i]
+    local h = call('HMGET', P .. ':candidate:' .. key, 'counts', 'judged')
+    if not h[1] then
+      call('ZREM', CHANGED, key)
     else
-      out[#out + 1] = {found[i], one.f, one.judged > number(since) and told(one)}
+      local record = number(h[2]) > number(since) and call('HGET', P .. ':candidate:' .. key, 'health')
+      out[#out + 1] = '[' .. cjson.encode(key) .. ',' .. h[1] .. ',' .. cjson.encode(record) .. ']'
     end
   end
-  return stop > 0 and found[stop] or since, out, more
+  return stop > 0 and found[stop] or since, '[' .. table.concat(out, ',') .. ']', more
 end
 
 local function frame()
@@ -176,7 +178,8 @@ function step.poll(now, since, epoch)
   write_back()
   if epoch ~= '' then call('SET', EPOCH, epoch, 'NX') end
   local last, out, more = changed(since)
-  return {last, call('GET', EPOCH) or '', out, more, (frame())}
+  raw[#raw + 1] = out
+  return {'frames', call('GET', EPOCH) or '', (frame()), last, more, #raw - 1, 1}
 end
 
 -- What changed comes in frames: whoever looks when the newest is ``old_ms`` old makes the next, and
@@ -191,7 +194,7 @@ function step.look(now, known, old_ms)
     local upto, out, more = changed(last)
     if upto ~= last then
       newest, last = newest + 1, upto
-      call('SET', FRAME .. ':' .. newest, cjson.encode(out), 'PX', FRAME_KEPT_MS)
+      call('SET', FRAME .. ':' .. newest, out, 'PX', FRAME_KEPT_MS)
       call('SET', FRAME, string.format('%d %s %d', newest, last, more and 0 or now_ms))
     end
   end
@@ -202,7 +205,7 @@ function step.look(now, known, old_ms)
     raw[#raw + 1] = text
   end
   if known > newest then return {'lost', call('GET', EPOCH) or ''} end
-  return {'frames', call('GET', EPOCH) or '', newest, last, first, #raw - first}
+  return {'frames', call('GET', EPOCH) or '', newest, last, false, first, #raw - first}
 end
 
 function step.known()
