@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.simulate import calibration, layouts
+from benchmarks.simulate import calibration, layouts, reality
 from benchmarks.simulate.costs import Costs
 from benchmarks.simulate.layouts import Result, cells, most, one_redis, play, smallest, spread
 
@@ -87,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     costs = Costs.read(asked.costs) if asked.costs else calibration.measure()
     if asked.keep:
         costs.write(asked.keep)
+    if not asked.costs:
+        reality.report(costs)
     report(costs, asked.seed)
 
 
