@@ -15,12 +15,12 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from statistics import median
 
 from playwright.sync_api import Page, WebSocket, sync_playwright
 
-from benchmarks.gateway_http import Subject, upstream
+from benchmarks.catalogs import catalog
+from benchmarks.gateway_http import chats, upstream
 from benchmarks.load import Measured, measure
 from benchmarks.servers import CLIENT_CPU, KEY, ROOT, routeradmin
 
@@ -33,50 +33,6 @@ PAIR_S = 3.0
 CONNECTIONS = 4
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
-
-
-def catalog(port: int) -> str:
-    """Routes of ten deployments each; ``chat`` has the first ten."""
-    head = f"""
-format = "routeradmin.catalog/1"
-[[providers]]
-id = "lab"
-category = "cloud"
-[[accounts]]
-id = "key"
-provider_id = "lab"
-auth_kind = "bearer"
-billing_kind = "metered"
-secret_reference_id = "env:BENCH_KEY"
-[[endpoints]]
-id = "box"
-account_id = "key"
-base_url = "http://127.0.0.1:{port}/v1"
-[[models]]
-id = "small"
-upstream_name = "small"
-"""
-    routes = "".join(
-        f'[[routes]]\nid = "r{n}"\nalias = "{"chat" if n == 0 else f"r{n}"}"\n'
-        for n in range(ROUTES)
-    )
-    return head + routes + "".join(_deployment(n) for n in range(DEPLOYMENTS))
-
-
-def _deployment(n: int) -> str:
-    return f"""
-[[serving_models]]
-id = "d{n}"
-endpoint_id = "box"
-model_id = "small"
-protocol = "chat-completions"
-max_parallel_requests = 1000000
-[[targets]]
-id = "t{n}"
-route_id = "r{n // (DEPLOYMENTS // ROUTES)}"
-serving_model_id = "d{n}"
-position = 0
-"""
 
 
 @contextmanager
@@ -193,7 +149,7 @@ def consoles(port: int, cookie: str) -> Iterator[None]:
 def many_pages(port: int, cookie: str) -> None:
     alone: list[Measured] = []
     watched: list[Measured] = []
-    load = replace(Subject(port).load(CONNECTIONS, stream=False), seconds=PAIR_S)
+    load = chats(port).load(CONNECTIONS, PAIR_S)
 
     def measure_watched() -> None:
         with consoles(port, cookie):
@@ -226,7 +182,11 @@ def told(name: str, measured: list[Measured]) -> None:
     print(f"  {name:12} {rps:8.0f} req/s   p50 {p50:7.3f} ms   p99 {p99:7.3f} ms   (medians)")
 
 
+def _catalog(mock: int) -> str:
+    return catalog(mock, deployments=DEPLOYMENTS, routes=ROUTES, rpm_limit=None)
+
+
 def run() -> None:
-    with upstream() as mock, routeradmin(catalog(mock)) as port:
+    with upstream() as mock, routeradmin(_catalog(mock)) as port:
         cookie = one_page(port)
         many_pages(port, cookie)
