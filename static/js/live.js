@@ -29,7 +29,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const same = shape(fresh) === shape(board());
     if (order.busy()) {
       standStill(fresh);
-      order.hold(same ? null : () => replace(fresh));
+      // Read anew when rows may move: until then frames go on, and nothing must go backwards.
+      order.hold(same ? null : () => link.read());
     } else {
       order.hold(null);
       replace(fresh);
