@@ -207,7 +207,7 @@ FIGURES = (
     ("unhealthy", "unhealthy"),
     ("active", "active"),
     ("rpm", "req / min"),
-    ("errors", "errors / min"),
+    ("errors", "errors"),
 )
 FILTER_OF = {"rpm": "used", "errors": "failing"}
 

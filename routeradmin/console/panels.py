@@ -21,6 +21,7 @@ ATTEMPTS_SHOWN = 6
 ERRORS_SHOWN = 4
 EVENTS_SHOWN = 6
 ROUTES_EXPLAINED = 4
+PLAIN_TOKENS = 512  # what a plain request is taken to have
 NOBODY = Key(uid="", name="", scopes=frozenset({"read"}))
 
 
@@ -75,8 +76,9 @@ def explained(row: Row) -> list[Why]:
 
 
 async def _explained(row: Row, alias: str) -> Why:
+    plain = Select(model=alias, input_tokens=PLAIN_TOKENS)
     try:
-        told = await explaining.explain(runtime.get(), Select(model=alias), NOBODY)
+        told = await explaining.explain(runtime.get(), plain, NOBODY)
     except EngineError as problem:
         return Why(alias, str(problem), ())
     return _verdict(row, alias, told)

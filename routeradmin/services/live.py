@@ -40,12 +40,13 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How the processes are: ``processes`` are pairs of id and revision with those behind in
-    ``behind``; ``failing`` are the background jobs that fail, with how often and why."""
+    """How the processes are: ``processes`` are pairs of id and revision; ``behind`` are those that
+    lag, with whether it is that they say nothing; ``failing`` are the background jobs that fail,
+    with how often and why."""
 
     revision: int
     processes: tuple[tuple[str, int], ...]
-    behind: tuple[tuple[str, int], ...]
+    behind: tuple[tuple[str, int, bool], ...]
     degraded: tuple[str, ...]
     failing: tuple[tuple[str, int, str], ...]
 
@@ -60,7 +61,11 @@ class Standing:
         return cls(
             runtime.current.revision,
             tuple((one["id"], one["revision"]) for one in found),
-            tuple((one["id"], one["revision"]) for one in found if one["lag_ms"]),
+            tuple(
+                (one["id"], one["revision"], runtime.silence_ms(one["id"]) > 0)
+                for one in found
+                if one["lag_ms"]
+            ),
             tuple(sorted(runtime.degraded)),
             tuple(
                 (job.name, job.failures_in_a_row, job.last_error)

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-STALE_S = 10.0  # a process that has not been heard of for this long is gone
+SILENT_S = 2.5  # after some five beats that did not come
+# A process that has not been heard of for this long is gone. Until then it is named: who stopped in
+# order said so, and the others hang, were killed or cannot be reached, which people have to know.
+STALE_S = 60.0
 QUICK_S = 0.02  # answers slower than this say little about what time it is
 PUBLISHED = "published"
 LATE_S = 1.5  # a process that has not been heard of for this long may be cut off from Redis
@@ -106,6 +109,16 @@ class Peers:
         """For how long there has been a newer revision than this one."""
         newest, since = self._newest
         return 0 if revision >= newest else max(1, round((now - since) * 1000))
+
+    def behind_ms(self, process: str, revision: int, now: float) -> int:
+        """The longer of its lag and its silence."""
+        return max(self.lag_ms(revision, now), self.silence_ms(process, now))
+
+    def silence_ms(self, process: str, now: float) -> int:
+        """For how long another process has said nothing; 0 while that is nothing special."""
+        beat = self.others.get(process)
+        silent_s = now - beat["at"] if beat else 0.0
+        return round(silent_s * 1000) if silent_s > SILENT_S else 0
 
     async def follow_clock(self, runtime: Runtime) -> None:
         """Windows, cooldowns and leases of all machines go by Redis's clock."""

@@ -6,6 +6,7 @@ successor answers, so that no moment is without one.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import signal
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +33,10 @@ class CannotStart(Exception):
 
 @dataclass(eq=False)
 class Child:
-    """One worker process; it writes a line to its pipe once it answers requests."""
+    """One worker process; it writes a line to its pipe once it answers requests. No two that run
+    have the same ``number``, and numbers stay small."""
 
+    number: int
     process: subprocess.Popen[bytes]
     pipe: int
     started_at: float
@@ -52,14 +56,20 @@ class Child:
 
 @dataclass(eq=False)
 class Supervisor:
-    """``command`` plus ``--listener FD --ready FD`` starts a worker."""
+    """``command`` plus ``--listener FD --ready FD --number N --siblings DIRECTORY`` starts a
+    worker, with ``--metrics FD`` where there is a port for scrapers."""
 
     command: Sequence[str]
     listener: socket.socket
     count: int
+    metrics: socket.socket | None = None
     children: list[Child] = field(default_factory=list)
     _leaving: list[Child] = field(default_factory=list)
     _signals: list[int] = field(default_factory=list)
+    _running: dict[int, Child] = field(default_factory=dict)
+    _siblings: TemporaryDirectory[str] = field(
+        default_factory=lambda: TemporaryDirectory(prefix="routeradmin-")
+    )
 
     def run(self, greet: Callable[[], None]) -> None:
         """Until told to stop. Raises CannotStart."""
@@ -80,6 +90,7 @@ class Supervisor:
             self._stop(
                 [*self.children, *self._leaving], signal.SIGTERM if leaving else signal.SIGHUP
             )
+            self._siblings.cleanup()
 
     @property
     def _stopping(self) -> bool:
@@ -138,14 +149,29 @@ class Supervisor:
     def _start(self) -> Child:
         read, write = os.pipe()
         os.set_blocking(read, False)
-        handle = self.listener.fileno()
+        number, shared = self._free_number(), self._shared()
         process = subprocess.Popen(  # noqa: S603  # our own command line
-            [*self.command, "--listener", str(handle), "--ready", str(write)],
-            pass_fds=(handle, write),
+            [
+                *(*self.command, "--ready", str(write), "--number", str(number)),
+                *("--siblings", self._siblings.name),
+                *(word for option, handle in shared.items() for word in (option, str(handle))),
+            ],
+            pass_fds=(*shared.values(), write),
             start_new_session=True,  # Ctrl-C is this process's to hand on
         )
         os.close(write)
-        return Child(process, read, time.monotonic())
+        child = Child(number, process, read, time.monotonic())
+        self._running[number] = child
+        return child
+
+    def _free_number(self) -> int:
+        taken = {number for number, child in self._running.items() if not child.has_ended}
+        return next(number for number in itertools.count(1) if number not in taken)
+
+    def _shared(self) -> dict[str, int]:
+        """The sockets that all workers listen on, by option."""
+        named = {"--listener": self.listener, "--metrics": self.metrics}
+        return {option: one.fileno() for option, one in named.items() if one is not None}
 
     def _wait_for(self, child: Child, meanwhile: Callable[[], None] = lambda: None) -> None:
         ends = time.monotonic() + START_LIMIT_S

@@ -46,6 +46,15 @@
     if (within) (cameFrom?.isConnected ? cameFrom : document.getElementById("main")).focus();
   }
 
+  // What gets the focus by key must not lie under a toast.
+  document.addEventListener("focusin", (event) => {
+    const toasts = document.getElementById("toasts");
+    if (!toasts?.children.length || toasts.contains(event.target)) return;
+    if (!event.target.matches?.(":focus-visible")) return;
+    const [over, box] = [toasts, event.target].map((one) => one.getBoundingClientRect());
+    if (box.bottom > over.top && box.right > over.left) scrollBy(0, box.bottom - over.top + 12);
+  });
+
   // An answer that takes the place of what was pressed has the focus in its own place: on the
   // button of the same name, on the first one of a toast.
   let pressed = null;

@@ -71,6 +71,7 @@ document.addEventListener("DOMContentLoaded", () => {
     read: () => read(false),
     paused: () => paused,
     heard(frame) {
+      if (frame.beats) window.routeradminBeats(frame.beats);
       if (!tail() || frame.content === undefined) return;
       if (tail().dataset.tail > 3000 || frame.content.includes('#tail"')) readSoon();
     },

@@ -4,10 +4,11 @@
 
 document.addEventListener("DOMContentLoaded", () => {
   const SPEAK_MS = 5000;
+  const SETTLE_MS = 400; // what comes and goes within this is not read
   const REREAD_MS = 3000; // between two readings because rows came or went
   const FIGURES_MS = 15000; // what is filtered by figures is read again this often
 
-  const { follow, placeOf, fetched, morph, fill } = window.routeradminLink;
+  const { follow, placeOf, fetched, morph, fill, sign } = window.routeradminLink;
   const order = window.routeradminOrder;
   const pauseButton = document.getElementById("pause");
   const board = () => document.getElementById("live-board");
@@ -17,10 +18,13 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // Readings ------------------------------------------------------------------------
 
-  async function read() {
-    const page = await fetched(location.href, { "HX-Request": "true", "HX-Target": "div#live-board" });
+  async function read(after) {
+    const headers = { "HX-Request": "true", "HX-Target": "div#live-board", "Routeradmin-After": after };
+    const page = await fetched(location.href, headers);
     const fresh = page.getElementById("live-board");
     if (!fresh) throw new Error("no board");
+    sign(fresh);
+    waitingFor.clear();
     const shape = (root) => [...root.querySelectorAll("[data-row], .group")].map((e) => e.id).sort().join();
     const same = shape(fresh) === shape(board());
     if (order.busy()) {
@@ -71,48 +75,37 @@ document.addEventListener("DOMContentLoaded", () => {
       && (!text || words.includes(text.toLowerCase()));
   }
 
-  const calm = ["healthy", "disabled"];
-  function misplaced(one) {
+  const RANKS = [...document.getElementById("f-state").options].map((option) => option.value);
+
+  // Of those beyond the rows that are shown, only what is worse than one of them comes forward.
+  function wanted(one) {
+    if (!admits(one)) return false;
+    if (board().dataset.state || !board().querySelector("[data-beyond]")) return true;
+    const shown = [...board().querySelectorAll("[data-row] [data-rank]")].map((e) => Number(e.dataset.rank));
+    return RANKS.indexOf(one.state) - 1 < Math.max(...shown);
+  }
+
+  const waitingFor = new Set(); // ids that came or went and are not read yet
+  function place(one) {
     const here = Boolean(document.querySelector(`[data-row][data-name="${CSS.escape(one.id)}"]`));
-    // Of those beyond the rows that are shown, only what is wrong has to come forward.
-    const wanted = admits(one) && (board().dataset.state || !calm.includes(one.state));
-    return here ? !admits(one) : wanted;
+    if (here === (here ? admits(one) : wanted(one))) waitingFor.delete(one.id); // it went back meanwhile
+    else waitingFor.add(one.id);
   }
 
   let readAt = 0;
   let reading = null;
-  function readSoon() {
-    const wait = Math.max(300, readAt + REREAD_MS - Date.now());
+  function readSoon(process) {
     reading ??= setTimeout(() => {
       reading = null;
+      if (!waitingFor.size || paused || document.hidden) return;
       readAt = Date.now();
-      if (!paused && !document.hidden) link.read();
-    }, wait);
+      link.read(`${process}:${link.place.seq}`);
+    }, Math.max(SETTLE_MS, readAt + REREAD_MS - Date.now()));
   }
 
-  setInterval(() => { if (FIGURES.includes(board().dataset.state)) readSoon(); }, FIGURES_MS);
-
-  // Heartbeat strips: a frame brings one tick, the strip moves on by one ---------------
-
-  const BEATS = { o: "b-ok", e: "b-error", l: "b-limited", c: "b-cooling" };
-  const SHAPES = { o: [[4, 6]], e: [[0, 10]], l: [[0, 4], [6, 4]], c: [[0, 5]] };
-  const WORDS = { o: "with traffic", e: "with errors", l: "rate-limited", c: "cooling" };
-
-  function moveBeats(latest) {
-    for (const strip of document.querySelectorAll("[data-beats]")) {
-      const ticks = strip.dataset.ticks.slice(1) + (latest[strip.dataset.beats] ?? ".");
-      if (ticks === strip.dataset.ticks) continue;
-      strip.dataset.ticks = ticks;
-      const counted = (letter) => [...ticks].filter((tick) => tick === letter).length;
-      const told = Object.entries(WORDS).map(([letter, word]) => `${counted(letter)} ${word}`);
-      strip.setAttribute("aria-label", `Last 15 minutes, of 60 ticks: ${told.join(", ")}`);
-      for (const [letter, name] of Object.entries(BEATS)) {
-        const bar = (n) => SHAPES[letter].map(([top, height]) => `M${4 * n} ${top}h3v${height}h-3z`).join("");
-        const bars = [...ticks].map((tick, n) => (tick === letter ? bar(n) : ""));
-        strip.querySelector(`.${name}`).setAttribute("d", bars.join(""));
-      }
-    }
-  }
+  setInterval(() => {
+    if (FIGURES.includes(board().dataset.state) && !paused && !document.hidden) link.read();
+  }, FIGURES_MS);
 
   function showErrors(share) {
     const figure = document.querySelector("[data-errors]");
@@ -127,10 +120,11 @@ document.addEventListener("DOMContentLoaded", () => {
     read,
     heard(frame) {
       if (frame.beats) {
-        moveBeats(frame.beats);
+        window.routeradminBeats(frame.beats);
         showErrors(frame.error_share);
       }
-      if (frame.moved?.some(misplaced)) readSoon();
+      for (const one of frame.moved ?? []) place(one);
+      if (waitingFor.size) readSoon(frame.process);
       if (frame.content?.includes('#tail"')) speak();
       document.dispatchEvent(new CustomEvent("routeradmin:frame", { detail: frame }));
     },

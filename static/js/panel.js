@@ -86,7 +86,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // Opening and closing ---------------------------------------------------------------
 
-  const CONTROL = "a, button, input, select, label, summary, details, form, time";
+  const CONTROL = "a, button, input, select, label, summary, details, form";
 
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -97,7 +97,8 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     const row = event.target.closest?.("[data-row]");
     const link = event.target.closest?.("a[data-open]");
-    if (!row || (!link && event.target.closest(CONTROL)) || String(getSelection())) return;
+    const control = event.target.closest?.(CONTROL); // the group around the row is one too
+    if (!row || (!link && row.contains(control)) || String(getSelection())) return;
     event.preventDefault();
     for (const other of document.querySelectorAll("[data-row][data-current]")) other.removeAttribute("data-current");
     row.setAttribute("data-current", "");
@@ -118,6 +119,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (event.key !== "Escape" || !panel() || event.defaultPrevented) return;
     // What lies over the panel is closed first.
     if (document.querySelector("dialog[open], details[data-menu][open], [popover]:popover-open")) return;
+    if (document.activeElement.closest(".toast")) return;
     event.preventDefault();
     close();
   }, { capture: true });

@@ -73,7 +73,8 @@ def rendered() -> str:
         "sheets": SHEETS,
         "states": STATES,
         "figures": [Figure(name, title, "#strip", name == "cooling") for name, title in FIGURES],
-        "sums": {"healthy": 41, "total": 44, "cooling": 2, "active": 17, "rpm": 1240},
+        "sums": dict.fromkeys(STATES, 0)
+        | {"healthy": 41, "total": 44, "cooling": 2, "active": 17, "rpm": 1240},
         "standing": Standing(118, PROCESSES, PROCESSES[-1:], (), ()),
         "meters": (0, 3, 7, 8),
         "rows": rows(),

@@ -30,13 +30,22 @@ pytestmark = [
 JSON = {"authorization": f"Bearer {KEY}"}
 BETWEEN_MS = 400
 SLOW = {"model": "slow", "steps": [{"words": 6, "chunk_delay_ms": BETWEEN_MS}]}
-LONG_S = 4.0
+LONG_S = 6.0
 LONG = {"model": "long", "steps": [{"words": 20, "chunk_delay_ms": int(LONG_S * 1000 / 20)}]}
 CATALOG = """
 format = "routeradmin.catalog/1"
 providers = [{{id = "lab", category = "self-hosted"}}]
-accounts = [{{id = "open", provider_id = "lab", auth_kind = "anonymous", billing_kind = "self-hosted"}}]
-endpoints = [{{id = "box", account_id = "open", base_url = "{url}/v1/"}}]
+
+[[accounts]]
+id = "open"
+provider_id = "lab"
+auth_kind = "anonymous"
+billing_kind = "self-hosted"
+
+[[endpoints]]
+id = "box"
+account_id = "open"
+base_url = "{url}/v1/"
 """
 OBJECTS = """
 [[models]]
@@ -170,6 +179,28 @@ def test_frames_of_a_stream_pass_as_they_come(site: Topology) -> None:
     at = asyncio.run(story())
     assert len(at) >= 6
     assert at[-1] - at[0] > 4 * BETWEEN_MS / 1000
+
+
+def test_a_stream_whose_reader_hangs_up_gives_its_slot_back(site: Topology) -> None:
+    async def story() -> list[int]:
+        async with visitor(site) as session:
+            asked = chat("long", stream=True)
+            async with session.post("/v1/chat/completions", json=asked) as answer:
+                await answer.content.readline()
+                during = await active(session, "long")
+                answer.close()
+            async with asyncio.timeout(LONG_S / 2):
+                while await active(session, "long"):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            return [during, await active(session, "long")]
+
+    assert asyncio.run(story()) == [1, 0]
+
+
+async def active(session: aiohttp.ClientSession, deployment: str) -> int:
+    async with session.get("/api/v1/state") as answer:
+        found = (await answer.json())["candidates"]
+    return next(int(one["active"]) for one in found if one["deployment"] == deployment)
 
 
 def test_decisions_pass_over_a_socket(site: Topology) -> None:

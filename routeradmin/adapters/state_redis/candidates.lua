@@ -13,7 +13,7 @@ local call = redis.call
 local rings = cjson.decode(ARGV[2])
 
 -- Candidates are read once in a call and written back once, at its end or before others' are told.
--- ``f``: active, window, rpm, tpm, successes and failures of the minute, both totals, latency (or
+-- ``f``, kept as JSON: active, window, rpm, tpm, successes and failures of the minute, both totals, latency (or
 -- false), version of the health record, sequence of the last change.
 local seen, touched, turns, turned = {}, {}, {}, {}
 local seq, next_due
@@ -26,12 +26,9 @@ local function at(key)
   local one = seen[key]
   if one then return one end
   local c = P .. ':candidate:' .. key
-  local h = call('HMGET', c, 'active', 'window', 'rpm', 'tpm', 'ms', 'mf', 'ok', 'bad', 'ema', 'v',
-    'seq', 'life', 'judged')
-  local f = {}
-  for i = 1, 11 do f[i] = tonumber(h[i] or 0) or 0 end
-  f[9] = h[9] and tonumber(h[9]) or false
-  one = {key = key, c = c, f = f, life = h[12], judged = number(h[13])}
+  local h = call('HMGET', c, 'counts', 'life', 'judged')
+  local f = h[1] and cjson.decode(h[1]) or {0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0}
+  one = {key = key, c = c, f = f, life = h[2], judged = number(h[3])}
   seen[key] = one
   return one
 end
@@ -46,8 +43,8 @@ end
 local function write_back()
   for key, one in pairs(touched) do
     local c, f = one.c, one.f
-    call('HSET', c, 'active', f[1], 'window', f[2], 'rpm', f[3], 'tpm', f[4], 'ms', f[5], 'mf', f[6],
-      'ok', f[7], 'bad', f[8], 'ema', f[9] or '', 'v', f[10], 'seq', f[11], 'life', one.life)
+    call('HSET', c, 'counts', cjson.encode(f))
+    if one.lasts then call('HSET', c, 'life', one.life) end
     if one.record then
       one.judged = f[11]
       call('HSET', c, 'judged', f[11], 'health', one.record)

@@ -195,10 +195,10 @@ class SharedHealth(SharedLeases):
         entries: list[Any] = []
         since, epoch, frame = "0", secrets.token_hex(8), None
         while True:
-            ((since, found_epoch, found, more, newest),) = await self.link.ask(
+            ((_, found_epoch, newest, since, more, (found,)),) = await self.link.ask(
                 ("poll", repr(self.clock()), since, epoch)
             )
-            entries += found or []
+            entries += found
             frame = newest if frame is None else frame  # later ones may tell of later changes
             if not more:
                 self.since, self.frame, self.shared_epoch = since, frame, found_epoch
@@ -249,7 +249,7 @@ class SharedHealth(SharedLeases):
         if answer[0] != "frames":
             await self._catch_up()
             return
-        _, _, frame, since, frames = answer
+        _, _, frame, since, _, frames = answer
         for entries in frames:
             self._take_entries(entries)
             await asyncio.sleep(0)  # thousands of candidates: requests may go between
@@ -260,16 +260,17 @@ class SharedHealth(SharedLeases):
         more, frame = True, None
         while more:
             step = ("poll", repr(self.clock()), self.since, "")
-            self.since, epoch, entries, more, newest = await self.link.call(step)
+            _, epoch, newest, since, more, (entries,) = await self.link.call(step)
             if self._lost_data(epoch):
                 return
-            self._take_entries(entries or ())
+            self._take_entries(entries)
+            self.since = since
             frame = newest if frame is None else frame
         self.frame = frame or 0
 
     def _looked(self, answer: Answer | None) -> None:
         if answer is not None and answer[0] == "frames" and not self._lost_data(answer[1]):
-            _, _, self.frame, self.since, frames = answer
+            _, _, self.frame, self.since, _, frames = answer
             for entries in frames:
                 self._take_entries(entries)
 

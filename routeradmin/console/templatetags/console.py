@@ -166,7 +166,7 @@ def ago(value: datetime | str | float | None) -> SafeString | str:
 def countdown(until: str, remaining_s: float) -> SafeString:
     """Time left until an absolute deadline; the browser runs it against the server's clock."""
     return format_html(
-        '<time datetime="{0}" data-until="{0}" title="until {0}">{1}</time>',
+        '<time datetime="{0}" data-until="{0}" title="until {0}" tabindex="0">{1}</time>',
         until,
         clock(remaining_s),
     )
