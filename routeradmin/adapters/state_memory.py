@@ -20,6 +20,7 @@ from routeradmin.engine.leases import LeaseBook, Record
 from routeradmin.engine.policy import Policy
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import (
+    Binding,
     CandidateKey,
     CandidateState,
     Change,
@@ -335,6 +336,12 @@ class MemoryStore:
     def note_turn(self, turn: TurnState, now: float, version: int) -> None:
         with self._lock:
             self._turns.save(turn, now, self._turns.after(version))
+
+    async def binding(self, names: Sequence[str], now: float) -> Binding | None:
+        return None
+
+    def bind_session(self, name: str, binding: Binding, now: float) -> None:
+        """There is no other process."""
 
     def key_use(self, uid: str, now: float) -> KeyUse:
         with self._lock:

@@ -150,6 +150,14 @@ class Lease(NamedTuple):
     is_charged: bool = False  # on its owner too, an API key that has limits
 
 
+class Binding(NamedTuple):
+    """Where a session likes to stay, until when; ``before`` is where it was until it moved."""
+
+    key: CandidateKey
+    until: float
+    before: CandidateKey | None = None
+
+
 class Ring(NamedTuple):
     """The free candidates that take turns: those of the table but for the ``taken`` places.
 

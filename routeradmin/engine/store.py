@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from routeradmin.engine.state import (
+    Binding,
     CandidateKey,
     CandidateState,
     Change,
@@ -129,6 +130,15 @@ class StateStore(StateView, Protocol):
 
     def note_turn(self, turn: TurnState, now: float, version: int) -> None:
         """The same without waiting, for a turn that this caller's grant moved on from there."""
+        ...
+
+    async def binding(self, names: Sequence[str], now: float) -> Binding | None:
+        """Where other processes bound a session of one of these names, the best name first; None
+        where there are none, or none that did."""
+        ...
+
+    def bind_session(self, name: str, binding: Binding, now: float) -> None:
+        """Tell the other processes."""
         ...
 
     def key_use(self, uid: str, now: float) -> KeyUse:

@@ -97,6 +97,7 @@ async def _select(
         routing = circumstances.routing_of(runtime, asking, now)
         turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
     session = affinity.named(turn.state.request.session)
+    await runtime.affinity.recall(runtime.store, turn.resolved, session, key.uid, now)
     step, lease, explanation, waited_s = await take(
         runtime, turn, key, request_id, session, explain=message.explain, waiting=waiting
     )
@@ -252,7 +253,8 @@ async def begun(
             turn.state.routing.pop("affinity", None)  # told of a choice that did not come about
         return None
     step = as_granted(step, lease)
-    runtime.affinity.served(turn.resolved, session, turn.state.request.key_id, lease.key, now)
+    key_id = turn.state.request.key_id
+    runtime.affinity.served(runtime.store, turn.resolved, session, key_id, lease.key, now)
     turn.begin(step, now, lease.id)
     # Other processes know of the attempt by its grant; this tells them the rest.
     runtime.store.note_turn(turn.state, now, turn.version)

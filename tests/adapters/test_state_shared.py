@@ -18,7 +18,16 @@ from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.resolve import resolve
 from routeradmin.engine.select import Selected, select
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.engine.state import CandidateState, Change, Grant, Lease, LeaseFenced, ReportState
+from routeradmin.engine.state import (
+    Binding,
+    CandidateKey,
+    CandidateState,
+    Change,
+    Grant,
+    Lease,
+    LeaseFenced,
+    ReportState,
+)
 from routeradmin.engine.turn_book import Told
 from routeradmin.engine.turn_state import Opening
 from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, Run, kept_turn
@@ -430,3 +439,32 @@ def test_what_a_key_used_apart_is_added_when_redis_is_back(pair: Pair) -> None:
 
 async def joined(store: RedisStore) -> None:
     await until(lambda: store.is_shared, "shared again")
+
+
+# sessions
+
+
+def test_a_session_is_found_by_every_process_until_its_time_is_over(pair: Pair) -> None:
+    one, two = pair.both(catalog([deployment("a")]))
+    assert pair.run(two.binding(["s"], NOW)) is None
+    bound = Binding(A, NOW + 60, CandidateKey("b", "k", "x"))
+    one.bind_session("s", bound, NOW)
+    pair.look(one)
+    assert pair.run(two.binding(["unknown", "s"], NOW)) == bound
+    assert pair.run(two.binding(["s"], NOW + 60)) is None
+    two.bind_session("s", Binding(A, NOW + 30), NOW)
+    pair.look(two)
+    assert pair.run(one.binding(["s"], NOW)) == bound, "the one that was made last counts"
+    one.link.fall("a test")
+    assert pair.run(one.binding(["s"], NOW)) is None
+
+
+def test_sessions_leave_redis_when_their_time_is_over(pair: Pair) -> None:
+    (one,) = (pair.start(catalog([deployment("a")])),)
+    for n in range(50):
+        one.bind_session(f"s{n}", Binding(A, NOW + 60), NOW)
+    one.bind_session("last", Binding(A, NOW + 200), NOW + 100)
+    pair.look(one)
+    client = redis.Redis.from_url(pair.prefix.url)
+    assert client.hkeys(f"{{{pair.prefix.name}}}:sessions") == [b"last"]
+    client.close()

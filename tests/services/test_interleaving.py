@@ -30,7 +30,7 @@ from routeradmin.services.reporting import LeaseExpired
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 from tests.conftest import FERNET_KEY, FakeClock
-from tests.engine.world import NOW, catalog, deployment
+from tests.engine.world import NOW, catalog, deployment, route
 from tests.interleaving import (
     Choose,
     DistantStore,
@@ -53,7 +53,9 @@ class World:
     def __init__(self, gates: Gates, clock: FakeClock, stores: list[StateStore]) -> None:
         self.gates = gates
         self.clock = clock
-        self.snapshot = catalog([deployment("a"), deployment("b")])
+        self.snapshot = catalog(
+            [deployment("a"), deployment("b")], route(["a", "b"], affinity_ttl_s=300)
+        )
         self.processes = [process(clock, store, self.snapshot) for store in stores]
 
     @property
@@ -247,6 +249,23 @@ async def two_reports_and_two_selects(world: World) -> None:
     assert await world.in_use() == len(won)
 
 
+async def a_session_moves_between_processes(world: World) -> None:
+    message = Select(model="m", session="s")
+    chosen = []
+    for turn in range(6):
+        runtime = (world.one, world.two)[turn % 2]
+        chosen.append((await selecting.select(runtime, message, KEY)).candidate.key)
+    assert len(set(chosen)) == 1
+    bound = chosen[0]
+    await world.one.store.set_cooldown(bound, 60, "user:ann", "", world.clock.now)
+    moved = await selecting.select(world.one, message, KEY)
+    assert moved.candidate.key != bound
+    await world.one.store.clear(bound, "user:ann", world.clock.now)
+    await world.in_use()
+    again = await selecting.select(world.two, message, KEY)
+    assert again.candidate.key == moved.candidate.key
+
+
 STORIES: dict[str, Play] = {
     "two reports that agree": reporting_twice(DONE),
     "two reports that differ": reporting_twice(FAILED),
@@ -296,3 +315,8 @@ def test_processes_keep_their_word_to_a_crowd(
     play: Play, order: list[int], processes: int, redis_prefix: Prefix
 ) -> None:
     asyncio.run(over_redis(redis_prefix, chooser(order), play, processes, back=True))
+
+
+@pytest.mark.services
+def test_a_session_stays_whichever_process_answers(redis_prefix: Prefix) -> None:
+    asyncio.run(over_redis(redis_prefix, chooser([]), a_session_moves_between_processes))

@@ -105,6 +105,27 @@ function step.offer_turn(id, version, text, claim, key)
   return {'kept'}
 end
 
+local SESSIONS, SESSION_ENDS, MOST_SESSIONS = P .. ':sessions', P .. ':sessions:ends', 100000
+
+-- Where sessions are bound; of too many those go that end first.
+function step.bind(now, name, ends, text)
+  if number(call('ZSCORE', SESSION_ENDS, name)) > tonumber(ends) then return {'known'} end
+  call('HSET', SESSIONS, name, ARGV[text])
+  call('ZADD', SESSION_ENDS, ends, name)
+  local over = call('ZRANGEBYSCORE', SESSION_ENDS, '-inf', now, 'LIMIT', 0, MOST_DUE)
+  local more = call('ZCARD', SESSION_ENDS) - #over - MOST_SESSIONS
+  if more > 0 then over = call('ZRANGE', SESSION_ENDS, 0, #over + more - 1) end
+  if #over > 0 then
+    call('HDEL', SESSIONS, unpack(over))
+    call('ZREM', SESSION_ENDS, unpack(over))
+  end
+  return {'bound'}
+end
+
+function step.bound(names)
+  return call('HMGET', SESSIONS, unpack(names))
+end
+
 -- Be the leader for a while: the fence, or false and who leads. A new reign has a higher fence.
 function step.lead(id, lasts_ms)
   local held = call('GET', LEADER)

@@ -25,7 +25,7 @@ from routeradmin.adapters.state_redis.wire import key_text
 from routeradmin.engine import durable, health
 from routeradmin.engine.policy import Policy
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.engine.state import CandidateKey, CandidateState, Change, Outcome
+from routeradmin.engine.state import Binding, CandidateKey, CandidateState, Change, Outcome
 from routeradmin.engine.turn_book import Kept
 from routeradmin.engine.turn_state import Opening, TurnState
 
@@ -207,6 +207,19 @@ class RedisStore(SharedHealth):
     def _save_step(self, turn: TurnState | Opening, now: float, version: int) -> tuple[Any, ...]:
         text = wire.turn_text(turn, now)
         return ("save_turn", turn.id, version, self._turns.after(version), text)
+
+    # sessions
+
+    async def binding(self, names: Sequence[str], now: float) -> Binding | None:
+        try:
+            found = await self.link.call(("bound", list(names)))
+        except Unreachable:
+            return None
+        bindings = (wire.binding_of(text) for text in found if text)
+        return next((one for one in bindings if one.until > now), None)
+
+    def bind_session(self, name: str, binding: Binding, now: float) -> None:
+        self.link.post(("bind", repr(now), name, repr(binding.until), wire.binding_text(binding)))
 
     async def prune(self, suspected: frozenset[str]) -> frozenset[str]:
         """Forget candidates that the catalog does not have and did not have at the last call,

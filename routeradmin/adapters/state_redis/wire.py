@@ -12,7 +12,14 @@ from routeradmin.engine import durable
 from routeradmin.engine.accounting import LATENCY_ALPHA
 from routeradmin.engine.key_use import Allowance, KeyUse
 from routeradmin.engine.snapshot import Candidate
-from routeradmin.engine.state import CandidateKey, CandidateState, Grant, Lease, ReportState
+from routeradmin.engine.state import (
+    Binding,
+    CandidateKey,
+    CandidateState,
+    Grant,
+    Lease,
+    ReportState,
+)
 from routeradmin.engine.turn_book import Claim, Kept, claim_of, opened
 from routeradmin.engine.turn_state import Opening, TurnState, request_from_json, request_json
 
@@ -142,6 +149,16 @@ def lease_of(lease_id: str, key: str, secret_version: int, ends: str, kept: str)
         policy_id,
         is_charged,
     )
+
+
+def binding_text(binding: Binding) -> Text:
+    key, until, before = binding
+    return Text([list(key), until, None if before is None else list(before)])
+
+
+def binding_of(text: str) -> Binding:
+    key, until, before = orjson.loads(text)
+    return Binding(CandidateKey(*key), until, None if before is None else CandidateKey(*before))
 
 
 def phase_of(word: str) -> ReportState:

@@ -186,6 +186,9 @@ class Turning:
 
     async def _go_on(self) -> Halt:
         runtime, turn = self._runtime, self.turn
+        await runtime.affinity.recall(
+            runtime.store, self.resolved, self._session, self._key.uid, turn.state.started_at
+        )
         preferred = runtime.affinity.preferred(
             self.resolved, self._session, self._key.uid, turn.state.started_at
         )
@@ -298,7 +301,9 @@ class Turning:
         settlement = await runtime.store.settle(lease.id, settled, policy, now)
         self._tell(outcome, now, number, settlement, progress)
         if outcome.failure is None and self._session is not None:
-            runtime.affinity.served(self.resolved, self._session, self._key.uid, lease.key, now)
+            runtime.affinity.served(
+                runtime.store, self.resolved, self._session, self._key.uid, lease.key, now
+            )
 
     def _tell(
         self,
