@@ -119,6 +119,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (event.key !== "Escape" || !panel() || event.defaultPrevented) return;
     // What lies over the panel is closed first.
     if (document.querySelector("dialog[open], details[data-menu][open], [popover]:popover-open")) return;
+    if (document.activeElement.closest(".toast")) return;
     event.preventDefault();
     close();
   }, { capture: true });

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, s
 from tests import factories as make
 from tests import needs
 from tests.browser.hands import Hands, Keyboard, Mouse
+from tests.browser.pages import make_objects
 from tests.browser.serving import ARGUMENTS, PASSWORD, Site, served, simulated_provider
 
 PEOPLE = {"ada": "admin", "otto": "operator", "vera": "viewer"}
@@ -51,6 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         for name, role in PEOPLE.items():
             if role != "admin":
                 site.call("POST", "users", {"username": name, "role": role, "password": PASSWORD})
+        make_objects(site)
         yield site
 
 

@@ -7,6 +7,7 @@ has the focus.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Protocol
 
@@ -35,6 +36,8 @@ STOP = """(found) => {
   };
 }"""
 
+FRESH = "document.activeElement === document.body && Boolean(document.querySelector('.skip'))"
+
 
 class Unreachable(AssertionError):
     """A control that Tab does not come to, with what it came to instead."""
@@ -62,7 +65,8 @@ def pressable(place: Page | Locator, name: str) -> Locator:
 
 def labelled(place: Page | Locator, label: str) -> Locator:
     """A field by its label, whatever stands behind it (“optional”)."""
-    return place.get_by_label(label).and_(place.locator("input, select, textarea"))
+    words = re.compile(rf"^\s*{re.escape(label)}\s*(optional)?\s*$")
+    return place.get_by_label(words).and_(place.locator("input, select, textarea"))
 
 
 class Keyboard:
@@ -76,6 +80,9 @@ class Keyboard:
         passed: list[str] = []
         hidden: list[str] = []
         wanted.first.wait_for(state="visible")
+        if self.page.evaluate(FRESH) and wanted.and_(self.page.locator("main *")).count():
+            for key in ("Tab", "Enter"):  # over the navigation, by the link that is there for it
+                self.page.keyboard.press(key)
         for _ in range(MOST_TABS):
             stop = wanted.evaluate_all(STOP)
             if passed and stop["wrong"]:
@@ -88,13 +95,8 @@ class Keyboard:
             raise Unreachable(f"{wanted} has no focus after: " + ", ".join(passed))
         assert not hidden, f"on the way to {wanted}: " + "; ".join(hidden)
 
-    def skip_to_content(self) -> None:
-        """Over the navigation, by the link that is there for it."""
-        self.reach(self.page.get_by_role("link", name="Skip to content"))
-        self.page.keyboard.press("Enter")
-
     def press(self, name: str, within: Locator | None = None) -> None:
-        self.reach(pressable(within or self.page, name))
+        self.reach(pressable(within or self.page.locator("main"), name))
         self.page.keyboard.press("Enter")
 
     def fill(self, label: str, text: str, within: Locator | None = None) -> None:
@@ -126,7 +128,7 @@ class Mouse:
         self.page = page
 
     def press(self, name: str, within: Locator | None = None) -> None:
-        pressable(within or self.page, name).click()
+        pressable(within or self.page.locator("main"), name).first.click()
 
     def fill(self, label: str, text: str, within: Locator | None = None) -> None:
         labelled(within or self.page, label).click(click_count=3)

@@ -109,5 +109,5 @@ def served(data: Path, *options: str, upstream: str = "") -> Iterator[Site]:
 
 @contextmanager
 def simulated_provider() -> Iterator[str]:
-    with running({}, "simulate_provider") as url:
+    with running({}, "simulate_provider", "--models", "acme-large") as url:
         yield url

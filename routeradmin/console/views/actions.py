@@ -19,6 +19,7 @@ from routeradmin.console.htmx import see_other, varied, wants_fragment
 from routeradmin.services import changes, connecting, cooldowns, looking, runtime
 
 MOST_COOLDOWN_S = 7 * 86400
+STEP_WORDS = {"dns": "DNS", "tls": "TLS", "auth": "key accepted", "first_token": "first token"}
 
 
 class Step(NamedTuple):
@@ -140,7 +141,10 @@ def _test(asked: Asked) -> Done:
     tested = connecting.try_out(
         asked.deployment, asked.by, credential_id=asked.credential, reason=asked.reason
     )
-    steps = [Step(one.name, one.ok, one.duration_ms, one.detail) for one in tested.steps]
+    steps = [
+        Step(STEP_WORDS.get(one.name, one.name), one.ok, one.duration_ms, one.detail)
+        for one in tested.steps
+    ]
     verdict = "works" if tested.ok else "does not work"
     text = f"{asked.deployment} {verdict} with {tested.credential}."
     return Done(text, curl.deployment_action(asked.deployment, "test"), steps=steps)

@@ -19,7 +19,7 @@ from routeradmin.console.htmx import see_other
 from routeradmin.console.listing import listing
 from routeradmin.console.nouns import Noun, as_cell
 from routeradmin.console.questions import Affected, Answer, Question, ask
-from routeradmin.console.sheets import Sheet
+from routeradmin.console.sheets import CHECK, Sheet
 from routeradmin.journal.models import AuditEntry
 from routeradmin.services import changes, runtime
 
@@ -170,7 +170,8 @@ def _given(form: Draft) -> dict[str, Any]:
 
 
 def _only_tries(request: HttpRequest) -> bool:
-    return request.POST.get("do") == "preview"
+    """``preview`` is asked for by a button, ``check`` by the page while somebody types."""
+    return request.POST.get("do") in ("preview", CHECK)
 
 
 def _previewed(noun: Noun, draft: changes.Saved, values: dict[str, Any]) -> dict[str, Any]:
