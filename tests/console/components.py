@@ -48,7 +48,7 @@ def context() -> dict[str, Any]:
         "shares": (0.612, 0.388),
         "diff": "~ serving_models large\n    weight: 1 -> 3\n+ targets chat-2",
         "bars": BARS,
-        "noun": {"one": "provider", "kind": "providers"},
+        "noun": {"one": "provider", "kind": "providers", "publishes": True},
         "wanted": {"state": "cooling"},
         "action": "#strip",
         "back": "#strip",
