@@ -8,7 +8,7 @@ from typing import Any
 
 import redis
 
-from routeradmin.adapters.state_redis import link, wire
+from routeradmin.adapters.state_redis import script, wire
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.state import CandidateKey, CandidateState, Cooldown, Health, Lease
 from routeradmin.engine.turn_state import Opening
@@ -24,13 +24,16 @@ class Asker:
 
     def __init__(self, url: str) -> None:
         self.client = redis.Redis.from_url(url)
-        self.sha = self.client.script_load(link._LUA)
+        for steps in ((), (("known",),)):
+            self.client.script_load(script.for_steps(steps).text)
         self.bytes_in = self.bytes_out = 0
         self._ids = self._numbers()
 
     def call(self, steps: Sequence[Sequence[Any]]) -> Any:
         arguments = wire.packed(steps)
-        reply = self.client.execute_command("EVALSHA", self.sha, 1, PREFIX, *arguments)
+        reply = self.client.execute_command(
+            "EVALSHA", script.for_steps(steps).sha, 1, PREFIX, *arguments
+        )
         self.bytes_in += sum(len(one) + 8 for one in arguments) + 80  # lengths, command, hash
         whole = reply if isinstance(reply, list) else [reply]
         self.bytes_out += sum(len(one) + 8 for one in whole)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import lru_cache
 
 Ring = Callable[[], None]
 
@@ -78,3 +79,9 @@ class Alarms:
             del self._rows[gone]
         row = self._rows[loop] = Row(loop, self._delay_s)
         return row
+
+
+@lru_cache(maxsize=256)
+def after(delay_s: float) -> Alarms:
+    """Those of this length, shared by whoever waits so long."""
+    return Alarms(delay_s)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from routeradmin.adapters.alarms import Alarm, Alarms
+from routeradmin.adapters.alarms import Alarm, after
 from routeradmin.dataplane.http import ClientGone, Header
 from routeradmin.engine.outcome import Ending
 from routeradmin.services.inference.interrupt import Interrupt
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 # A request that is answered sooner needs nobody to look whether its client is still there.
 WATCH_AFTER_S = 0.05
-_alarms = Alarms(WATCH_AFTER_S)
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 _EVENT_STREAM: tuple[Header, ...] = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -46,7 +45,7 @@ class Client:
         self.began = False
 
     def __enter__(self) -> Client:
-        self._alarm = _alarms.set(self._start_watching)
+        self._alarm = after(WATCH_AFTER_S).set(self._start_watching)
         return self
 
     def __exit__(self, *problem: object) -> None:

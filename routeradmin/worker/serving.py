@@ -15,6 +15,7 @@ from types import FrameType
 import uvicorn
 
 from routeradmin.services import runtime as runtimes
+from routeradmin.worker.connections import Connection
 
 APPLICATION = "routeradmin.asgi:application"
 GRACE_S = 10  # how long open requests may go on after the first Ctrl-C
@@ -58,7 +59,7 @@ def config(grace_s: int = GRACE_S) -> uvicorn.Config:
     return uvicorn.Config(
         APPLICATION,
         loop="uvloop",
-        http="httptools",
+        http=Connection,
         ws="websockets-sansio",
         lifespan="on",
         access_log=False,

@@ -171,17 +171,20 @@
     next.scrollIntoView({ block: "nearest" });
   }
 
-  const press = (action) => {
-    const row = document.querySelector("[data-row][data-current]");
-    row?.querySelector(`button[name="action"][value="${action}"]`)?.click();
-  };
+  // A key reaches no further than the pointer: what is out of reach on a stale page stays so.
+  function buttonOf(action) {
+    const button = document.querySelector(`[data-row][data-current] button[name="action"][value="${action}"]`);
+    return button?.closest("[inert]") ? null : button;
+  }
+
+  const press = (action) => buttonOf(action)?.click();
 
   // What costs something is shown with its cost, not done by one key.
   function reveal(action) {
-    const menu = document.querySelector("[data-row][data-current] details[data-menu]");
-    if (!menu) return;
-    menu.open = true;
-    menu.querySelector(`button[name="action"][value="${action}"]`)?.focus();
+    const button = buttonOf(action);
+    if (!button) return;
+    button.closest("details[data-menu]").open = true;
+    button.focus();
   }
 
   function tick(event) {

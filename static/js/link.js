@@ -56,8 +56,9 @@ window.routeradminLink = (() => {
       if (age && age.textContent !== told) age.textContent = told;
     }
 
-    function read() {
-      pending ??= page.read()
+    // `after`: what the answer has to have seen. Without it, only a new reading will do.
+    function read(after = "") {
+      pending ??= page.read(after)
         .then((found) => {
           if (found) place = found;
           time.measure(place.now);
@@ -73,7 +74,7 @@ window.routeradminLink = (() => {
     // A reading that was under way when the frame came may be older than it.
     async function catchUp(frame) {
       if (pending) await pending;
-      await read();
+      await read(`${frame.process}:${frame.seq}`);
       place = { ...place, epoch: frame.epoch, seq: frame.seq, revision: frame.revision };
     }
 
@@ -133,7 +134,7 @@ window.routeradminLink = (() => {
     setInterval(() => {
       const well = link.state === "live" && Date.now() - heard < STALE_MS;
       if (paused() || document.hidden || well || link.state === "closed") return;
-      if (Date.now() - heard > POLL_MS - 500) read();
+      if (Date.now() - heard > POLL_MS - 500) read(`${place.process}:${place.seq}`);
     }, POLL_MS);
 
     return {
@@ -161,6 +162,14 @@ window.routeradminLink = (() => {
     return new DOMParser().parseFromString(await answer.text(), "text/html");
   }
 
+  // Parts that are made once for all who look at them have forms without a token: this page's own.
+  function sign(fresh) {
+    const token = document.querySelector('input[name="csrfmiddlewaretoken"]');
+    for (const form of fresh.querySelectorAll('form[method="post"]')) {
+      if (token && !form.querySelector('input[name="csrfmiddlewaretoken"]')) form.prepend(token.cloneNode());
+    }
+  }
+
   // Same elements stay (morphing), so focus, open groups and typed text survive.
   function morph(present, fresh) {
     const here = document.activeElement?.id;
@@ -177,5 +186,5 @@ window.routeradminLink = (() => {
     }
   }
 
-  return { follow, placeOf, fetched, morph, fill };
+  return { follow, placeOf, fetched, morph, fill, sign };
 })();

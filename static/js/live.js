@@ -4,10 +4,11 @@
 
 document.addEventListener("DOMContentLoaded", () => {
   const SPEAK_MS = 5000;
+  const SETTLE_MS = 400; // what comes and goes within this is not read
   const REREAD_MS = 3000; // between two readings because rows came or went
   const FIGURES_MS = 15000; // what is filtered by figures is read again this often
 
-  const { follow, placeOf, fetched, morph, fill } = window.routeradminLink;
+  const { follow, placeOf, fetched, morph, fill, sign } = window.routeradminLink;
   const order = window.routeradminOrder;
   const pauseButton = document.getElementById("pause");
   const board = () => document.getElementById("live-board");
@@ -17,15 +18,19 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // Readings ------------------------------------------------------------------------
 
-  async function read() {
-    const page = await fetched(location.href, { "HX-Request": "true", "HX-Target": "div#live-board" });
+  async function read(after) {
+    const headers = { "HX-Request": "true", "HX-Target": "div#live-board", "Routeradmin-After": after };
+    const page = await fetched(location.href, headers);
     const fresh = page.getElementById("live-board");
     if (!fresh) throw new Error("no board");
+    sign(fresh);
+    waitingFor.clear();
     const shape = (root) => [...root.querySelectorAll("[data-row], .group")].map((e) => e.id).sort().join();
     const same = shape(fresh) === shape(board());
     if (order.busy()) {
       standStill(fresh);
-      order.hold(same ? null : () => replace(fresh));
+      // Read anew when rows may move: until then frames go on, and nothing must go backwards.
+      order.hold(same ? null : () => link.read());
     } else {
       order.hold(null);
       replace(fresh);
@@ -71,26 +76,37 @@ document.addEventListener("DOMContentLoaded", () => {
       && (!text || words.includes(text.toLowerCase()));
   }
 
-  const calm = ["healthy", "disabled"];
-  function misplaced(one) {
+  const RANKS = [...document.getElementById("f-state").options].map((option) => option.value);
+
+  // Of those beyond the rows that are shown, only what is worse than one of them comes forward.
+  function wanted(one) {
+    if (!admits(one)) return false;
+    if (board().dataset.state || !board().querySelector("[data-beyond]")) return true;
+    const shown = [...board().querySelectorAll("[data-row] [data-rank]")].map((e) => Number(e.dataset.rank));
+    return RANKS.indexOf(one.state) - 1 < Math.max(...shown);
+  }
+
+  const waitingFor = new Set(); // ids that came or went and are not read yet
+  function place(one) {
     const here = Boolean(document.querySelector(`[data-row][data-name="${CSS.escape(one.id)}"]`));
-    // Of those beyond the rows that are shown, only what is wrong has to come forward.
-    const wanted = admits(one) && (board().dataset.state || !calm.includes(one.state));
-    return here ? !admits(one) : wanted;
+    if (here === (here ? admits(one) : wanted(one))) waitingFor.delete(one.id); // it went back meanwhile
+    else waitingFor.add(one.id);
   }
 
   let readAt = 0;
   let reading = null;
-  function readSoon() {
-    const wait = Math.max(300, readAt + REREAD_MS - Date.now());
+  function readSoon(process) {
     reading ??= setTimeout(() => {
       reading = null;
+      if (!waitingFor.size || paused || document.hidden) return;
       readAt = Date.now();
-      if (!paused && !document.hidden) link.read();
-    }, wait);
+      link.read(`${process}:${link.place.seq}`);
+    }, Math.max(SETTLE_MS, readAt + REREAD_MS - Date.now()));
   }
 
-  setInterval(() => { if (FIGURES.includes(board().dataset.state)) readSoon(); }, FIGURES_MS);
+  setInterval(() => {
+    if (FIGURES.includes(board().dataset.state) && !paused && !document.hidden) link.read();
+  }, FIGURES_MS);
 
   function showErrors(share) {
     const figure = document.querySelector("[data-errors]");
@@ -108,7 +124,8 @@ document.addEventListener("DOMContentLoaded", () => {
         window.routeradminBeats(frame.beats);
         showErrors(frame.error_share);
       }
-      if (frame.moved?.some(misplaced)) readSoon();
+      for (const one of frame.moved ?? []) place(one);
+      if (waitingFor.size) readSoon(frame.process);
       if (frame.content?.includes('#tail"')) speak();
       document.dispatchEvent(new CustomEvent("routeradmin:frame", { detail: frame }));
     },

@@ -60,14 +60,15 @@ window.routeradminOrder = (() => {
     }
   }
 
-  let held = null; // a reading with other rows or groups than those shown, and how to show it
+  let held = null; // there are other rows or groups than those shown: how to get them
 
   const moved = () => Boolean(held || disordered().length || groupsMoved());
 
   function settle(force) {
     if (moved() && (force || !busy())) {
-      if (held) held();
+      const get = held;
       held = null;
+      get?.();
       for (const list of disordered()) arrange(list, [...list.children].sort(byPlace));
       if (groupsMoved()) arrange(groups()[0].parentElement, groups().sort(byGroup));
     }

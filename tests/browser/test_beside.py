@@ -89,6 +89,17 @@ def test_who_does_not_fit_the_filter_any_more_goes_and_who_does_comes(
     page.locator("#q").hover()
     site.cool("alpha")
     expect(page.locator(row(page, "alpha"))).to_be_visible(timeout=6000)
+    page.locator(f"{row(page, 'alpha')} .who-cell").hover()
+    site.cool("beta")
+    expect(page.get_by_role("button", name="Order changed")).to_be_visible(timeout=6000)
+    expect(page.locator(row(page, "beta"))).to_have_count(0)
+    site.cool("alpha", 900)
+    longer = re.compile(r"^(15:00|14:\d\d)$")
+    expect(page.locator(f"{row(page, 'alpha')} time[data-until]")).to_have_text(longer)
+    page.get_by_role("button", name="Order changed").click()
+    expect(page.locator(f"{row(page, 'beta')}").first).to_be_visible()
+    expect(page.locator(f"{row(page, 'alpha')} time[data-until]")).to_have_text(longer)
+    page.locator("#q").hover()
     site.clear("alpha")
     expect(page.locator(row(page, "alpha"))).to_have_count(0, timeout=6000)
 
@@ -194,6 +205,22 @@ def test_without_a_socket_a_deployments_page_reads_itself_again(page: Page, site
     site.cool("alpha")
     expect(page.locator("#now .s-cooling")).to_be_visible(timeout=12_000)
     expect(page.locator("#link-state")).to_have_text(re.compile("no socket: reading every 5 s"))
+
+
+def test_a_browser_whose_clock_is_wrong_counts_by_the_server_s(page: Page, site: Site) -> None:
+    page.add_init_script("const own = Date.now; Date.now = () => own() - 400_000;")
+    site.cool("alpha", 60)
+    live(page)
+    expect(page.locator(f"{row(page, 'alpha')} time[data-until]").first).to_have_text(
+        re.compile(r"^(1:00|0:[345]\d)$")
+    )
+    tail = page.locator("#tail time").first
+    expect(tail).to_have_text(re.compile(r"^\d+ s ago$"))
+    tail.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    shown = "getComputedStyle(document.querySelector('#tail time'), '::after').content"
+    assert "UTC" in page.evaluate(shown)
 
 
 PAINTS = """() => {

@@ -7,7 +7,7 @@ from typing import Any
 
 UNTIL = "2026-01-01T12:00:41+00:00"
 MOMENT = "2026-01-01T12:00:00+00:00"
-PROCESSES = ({"id": "a", "revision": 118, "lag_ms": 0}, {"id": "b", "revision": 117, "lag_ms": 900})
+PROCESSES = (("a1", 118), ("b2", 118), ("c3", 118), ("d4", 117))
 CALL = (
     'curl -X POST -H "Authorization: Bearer $KEY" \\\n'
     '  "$ROUTERADMIN/api/v1/deployments/large/drain"'

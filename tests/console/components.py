@@ -11,7 +11,21 @@ from tests.console import component_data as made
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "components.html"
-SHEETS = ("tokens", "base", "parts", "dialogs", "toasts", "forms", "tables", "live")
+SHEETS = (
+    "tokens",
+    "base",
+    "parts",
+    "menus",
+    "dialogs",
+    "toasts",
+    "forms",
+    "tables",
+    "link",
+    "strip",
+    "live",
+    "panel",
+    "forced",
+)
 
 
 def forms() -> dict[str, Any]:
@@ -35,7 +49,7 @@ def context() -> dict[str, Any]:
         "figures": [Figure(name, title, "#strip", name == "cooling") for name, title in FIGURES],
         "sums": dict.fromkeys(STATES, 0)
         | {"healthy": 41, "total": 44, "cooling": 2, "active": 17, "rpm": 1240},
-        "standing": Standing(118, made.PROCESSES, made.PROCESSES[-1:], (), ()),
+        "standing": Standing(118, made.PROCESSES, (("d4", 117, False),), (), ()),
         "troubled": {"degraded": ("redis",), "failing": (("retention", 3, "disk full"),)},
         "meters": (0, 3, 7, 8),
         "rows": made.rows(("cooling", "healthy")),

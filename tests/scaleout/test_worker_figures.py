@@ -24,7 +24,8 @@ def three(system: System) -> Server:
     """Three workers behind one port."""
     server = system.serve("--workers", "3")
     system.put_catalog(server, CATALOG)
-    system.wait_for_revision([server])
+    until(lambda: len(workers(scraped(server))) == 3, 20)
+    until(lambda: len(set(scraped(server)["routeradmin_config_revision"].values())) == 1, 10)
     return server
 
 

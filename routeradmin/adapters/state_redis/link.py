@@ -8,12 +8,10 @@ itself and comes up once Redis has answered quickly a few times in a row.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from importlib import resources
 from threading import Lock
 from typing import Any
 
@@ -24,6 +22,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from routeradmin.adapters.state_redis import wire
+from routeradmin.adapters.state_redis.script import for_steps
 
 log = logging.getLogger(__name__)
 
@@ -37,12 +36,6 @@ MOST_PER_CALL = 256
 Step = Sequence[Any]
 Answer = list[Any]
 Then = Callable[[Answer | None], None]
-
-_LUA = "".join(
-    (resources.files(__package__) / name).read_text(encoding="utf-8")
-    for name in ("candidates.lua", "steps.lua")
-)
-_SHA = hashlib.sha1(_LUA.encode(), usedforsecurity=False).hexdigest()
 
 
 class Unreachable(Exception):
@@ -259,12 +252,12 @@ class Link:
         connection = self._connection
         if connection is None:
             raise Unreachable("not connected")
-        payload = wire.packed(steps)
+        script, payload = for_steps(steps), wire.packed(steps)
         try:
-            await connection.send_command("EVALSHA", _SHA, 1, self.prefix, *payload)
+            await connection.send_command("EVALSHA", script.sha, 1, self.prefix, *payload)
             reply = await connection.read_response()
         except NoScriptError:  # Redis started anew
-            await connection.send_command("EVAL", _LUA, 1, self.prefix, *payload)
+            await connection.send_command("EVAL", script.text, 1, self.prefix, *payload)
             reply = await connection.read_response()
         except ResponseError as problem:
             raise Unreachable(str(problem)) from problem

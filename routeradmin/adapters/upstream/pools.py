@@ -11,7 +11,7 @@ import aiohttp
 from aiohttp.resolver import ThreadedResolver
 
 from routeradmin.adapters.addresses import Policy
-from routeradmin.adapters.alarms import Alarms
+from routeradmin.adapters.alarms import after
 from routeradmin.adapters.guard import GuardedResolver, GuardedSockets
 from routeradmin.adapters.upstream.call import EndpointSettings
 from routeradmin.adapters.upstream.failures import UpstreamFailure
@@ -38,9 +38,9 @@ class Pool:
         self.timeout = aiohttp.ClientTimeout(
             connect=min(settings.connect_timeout_s, settings.total_timeout_s)
         )
-        self.head = Alarms(settings.header_timeout_s)
-        self.idle = Alarms(settings.idle_timeout_s)
-        self.total = Alarms(settings.total_timeout_s)
+        self.head = after(settings.header_timeout_s)
+        self.idle = after(settings.idle_timeout_s)
+        self.total = after(settings.total_timeout_s)
         self._ways: dict[tuple[str, str], Way] = {}
 
     def way(self, method: str, url: str, policy: Policy) -> Way:

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import board, panels, saved_views
+from routeradmin.console import board, panels, saved_views, shared_boards
 from routeradmin.console.htmx import varied, wants_fragment
 from routeradmin.engine.describe import utc_text
 from routeradmin.engine.state import CandidateKey
@@ -49,12 +50,14 @@ class Told(NamedTuple):
 def show(request: HttpRequest) -> HttpResponse:
     """The page; htmx and the page's script get the board alone."""
     wanted = board.Filter.from_query(request.GET.dict())
+    may_operate = bool(getattr(request.user, "may_operate", False))
     if wants_fragment(request):
-        return varied(render(request, "console/live/_board.html", _board(wanted)))
+        asked = shared_boards.Asked(wanted, may_operate)
+        return varied(shared_boards.answer(request, runtime.get(), asked, lambda: _made(asked)))
     saved = saved_views.offered(request, "live")
     if saved.start:
         return redirect(saved.start)
-    context = {**_board(wanted), "saved": saved}
+    context = {**_board(wanted), "saved": saved, "may_operate": may_operate}
     context["changes"] = [
         Told.of(event) for event in Event.objects.exclude(deployment="")[:CHANGES_SHOWN]
     ]
@@ -72,6 +75,11 @@ def panel(request: HttpRequest) -> HttpResponse:
         return redirect(f"{reverse('live')}{wanted.link()}&{urlencode({'panel': uid})}")
     context = {"wanted": wanted, **panels.context(uid, wanted)}
     return varied(render(request, "console/live/_panel.html", context))
+
+
+def _made(asked: shared_boards.Asked) -> str:
+    context = {**_board(asked.wanted), "may_operate": asked.may_operate}
+    return render_to_string("console/live/_board.html", context)
 
 
 def _board(wanted: board.Filter) -> dict[str, Any]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import lru_cache
 
-from routeradmin.adapters.alarms import Alarm, Alarms
+from routeradmin.adapters.alarms import Alarm, after
 from routeradmin.engine.state import Lease, LeaseFenced, LeaseNotFound
 from routeradmin.services.runtime import Runtime
 
 log = logging.getLogger(__name__)
-
-_alarms = lru_cache(maxsize=64)(Alarms)  # by their length; leases taken here are all of one length
 
 
 class Renewal:
@@ -34,7 +31,7 @@ class Renewal:
             self._alarm = None
 
     def _wind(self) -> None:
-        self._alarm = _alarms(self._ttl_s / 3).set(self._due)
+        self._alarm = after(self._ttl_s / 3).set(self._due)
 
     def _due(self) -> None:
         self._wind()

@@ -100,8 +100,8 @@ def merged(pages: Sequence[bytes]) -> bytes:
     families: dict[bytes, list[bytes]] = {}
     for page in pages:
         for family in (b"\n" + page).split(b"\n" + _FAMILY)[1:]:
-            help, kind, samples = family.removesuffix(b"\n").split(b"\n", 2)
-            families.setdefault(_FAMILY + help + b"\n" + kind, []).append(samples)
+            help, kind, *samples = family.removesuffix(b"\n").split(b"\n", 2)
+            families.setdefault(_FAMILY + help + b"\n" + kind, []).extend(samples)
     return b"".join(
         b"\n".join([opening, *filter(None, samples)]) + b"\n"
         for opening, samples in families.items()
