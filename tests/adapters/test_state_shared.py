@@ -468,3 +468,24 @@ def test_sessions_leave_redis_when_their_time_is_over(pair: Pair) -> None:
     client = redis.Redis.from_url(pair.prefix.url)
     assert client.hkeys(f"{{{pair.prefix.name}}}:sessions") == [b"last"]
     client.close()
+
+
+# callers that leave
+
+
+def test_a_slot_for_a_caller_that_left_is_given_back(pair: Pair) -> None:
+    snapshot = catalog([deployment("a", max_parallel_requests=1)])
+    one, two = pair.both(snapshot)
+    grant = Grant(snapshot.routes["r"].candidates[0], "me", 60, 0, "r")
+
+    async def leave() -> None:
+        asked = asyncio.ensure_future(one.reserve(grant, NOW))
+        await asyncio.sleep(0)  # the question is on its way
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        assert asked.cancelled()
+
+    pair.run(leave())
+    pair.look(one)
+    assert state_of(one, snapshot).active == 0
+    assert pair.take(two, snapshot) is not None
