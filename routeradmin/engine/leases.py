@@ -89,6 +89,15 @@ class LeaseBook:
             records.pop(closed.popleft()[1], None)
         self._sweep()
 
+    def forget_next(self) -> None:
+        """Let go of the open lease that ends first, where it is in another book too."""
+        while self._ends:
+            record = self._records.get(heappop(self._ends)[1])
+            if record is not None and record.phase is ReportState.OPEN:
+                del self._records[record.lease.id]
+                self.open_count -= 1
+                return
+
     def due(self, now: float) -> list[Record]:
         """Open leases whose time is over, taken off the heap; the caller closes them."""
         ends = self._ends

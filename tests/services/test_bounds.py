@@ -153,6 +153,8 @@ def test_open_leases_have_an_end(monkeypatch: pytest.MonkeyPatch, bare_runtime: 
     assert record is not None
     book.close(record, ReportState.RELEASED, NOW)
     assert not book.is_full
+    book.forget_next()
+    assert (book.open_count, book.known("1"), book.known("2") is not None) == (1, None, True)
 
 
 def test_what_is_to_be_told_to_redis_later_has_an_end() -> None:

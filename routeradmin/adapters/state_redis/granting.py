@@ -56,8 +56,6 @@ class SharedGrants(MemoryStore):
         if not self.link.is_up:
             return await super().reserve(grant, now)
         self.expire(now)
-        if self._book.is_full:
-            return None
         members = [grant.candidate] if grant.ring is None else grant.ring.members()
         while members:
             answer, sent, lease = await self._ask_for(grant, members, now)
@@ -84,6 +82,8 @@ class SharedGrants(MemoryStore):
                     lease = lease._replace(
                         key=taken.key, secret_version=taken.credential.secret_version
                     )
+                    if self._book.is_full:  # Redis knows them all, and which are reported elsewhere
+                        self._book.forget_next()
                     self._book.add(lease, state or self._local.of(taken))
                     self._turns.begun(grant, lease, now)
                     return lease
