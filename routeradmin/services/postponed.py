@@ -40,7 +40,7 @@ class Postponed:
         self._waiting.append(Waiting(now, tell))
 
     async def tell(self, sure_for_s: float, now: float) -> None:
-        """Some, once each; what is unknown even now waits until that has been sure for ``TRIED_S``."""
+        """Some, once each; what is unknown waits until that has been sure for ``TRIED_S``."""
         for _ in range(min(len(self._waiting), MOST_AT_ONCE)):
             one = self._waiting.popleft()
             try:
