@@ -52,7 +52,8 @@ def tables() -> dict[str, int]:
         "journal": runtime.journal.waiting,
         "postponed": len(runtime.postponed),
         "threads": threading.active_count(),
-        "tasks": sum(isinstance(one, asyncio.Task) for one in gc.get_objects()),
+        # By type: asking a lazy or a weak object for its class may raise.
+        "tasks": sum(type(one) is asyncio.Task for one in gc.get_objects()),
     }
     if runtime.peers is not None:
         found["under way"] = len(store.mirror._under_way)
