@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,15 +79,26 @@ def index() -> Index:
     return _latest[0]
 
 
-def choices(kind: str, label: str = "name") -> Callable[[], list[tuple[str, str]]]:
+@dataclass(frozen=True, slots=True)
+class Choices:
     """Id and readable name of every entry of a kind, for a select."""
 
-    def offered() -> list[tuple[str, str]]:
-        return sorted((entry.id, _labelled(entry, label)) for entry in getattr(document(), kind))
+    kind: str
+    label: str = "name"
 
-    return offered
+    def __call__(self) -> list[tuple[str, str]]:
+        entries = getattr(document(), self.kind)
+        offered = [(entry.id, _labelled(entry, self.label)) for entry in entries]
+        return sorted(offered, key=lambda pair: pair[1])
+
+
+def choices(kind: str, label: str = "name") -> Choices:
+    return Choices(kind, label)
 
 
 def _labelled(entry: Any, label: str) -> str:
+    """A route is called by its alias; everything else by its id."""
     text = getattr(entry, label, None)
-    return f"{entry.id} – {text}" if text and text != entry.id else entry.id
+    if not text or text == entry.id:
+        return str(entry.id)
+    return f"{text} – {entry.id}" if label == "alias" else f"{entry.id} – {text}"

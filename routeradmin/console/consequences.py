@@ -13,15 +13,8 @@ from routeradmin.catalog.document import Document
 from routeradmin.console import catalog, traffic
 from routeradmin.console.questions import Affected
 from routeradmin.console.standing import rows_of
+from routeradmin.console.wording import one_of
 from routeradmin.services import changes
-
-WORDS = {
-    "accounts": "credential",
-    "serving_models": "deployment",
-    "policies": "policy",
-    "aliases": "alias",
-    "defaults": "defaults",
-}
 
 
 def of(found: Diff, after: Document) -> list[Affected]:
@@ -58,10 +51,6 @@ def page_of(noun: str, uid: str) -> str:
 
 def _kinds(found: Diff) -> set[str]:
     return {one.kind for one in found.removed}
-
-
-def _word(kind: str) -> str:
-    return WORDS.get(kind, kind.removesuffix("s"))
 
 
 def _page(kind: str, uid: str) -> str:
@@ -102,7 +91,7 @@ def _gone_others(gone: dict[str, list[str]]) -> Iterator[Affected]:
     for kind, uids in gone.items():
         if kind not in ("routes", "serving_models", "targets"):
             for uid in uids:
-                yield Affected(_word(kind), uid, "goes", _page(kind, uid))
+                yield Affected(one_of(kind), uid, "goes", _page(kind, uid))
 
 
 def _changed_routes(found: Diff, after: Document) -> Iterator[Affected]:
@@ -125,7 +114,7 @@ def _changed_routes(found: Diff, after: Document) -> Iterator[Affected]:
 def _changed_others(found: Diff) -> Iterator[Affected]:
     for one in found.changed:
         if one.kind not in ("routes", "targets"):
-            yield Affected(_word(one.kind), one.id, _fields(one), _page(one.kind, one.id))
+            yield Affected(one_of(one.kind), one.id, _fields(one), _page(one.kind, one.id))
 
 
 def _fields(one: EntryChange) -> str:

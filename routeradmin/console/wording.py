@@ -12,6 +12,20 @@ FALLBACK_TITLES = (
 )
 
 
+ONES = {
+    "accounts": "credential",
+    "serving_models": "deployment",
+    "policies": "policy",
+    "aliases": "alias",
+    "defaults": "defaults",
+}
+
+
+def one_of(kind: str) -> str:
+    """What one entry of the document's list is called."""
+    return ONES.get(kind, kind.removesuffix("s"))
+
+
 def seconds(value: float) -> str:
     """1800 as 30 min, 0.5 as 0.5 s."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):

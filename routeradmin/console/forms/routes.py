@@ -28,6 +28,7 @@ WHEN_EXHAUSTED = (
     ("wait", "wait: up to the time below, if something recovers in it"),
     ("least_bad", "least_bad: take what recovers first"),
 )
+DEPLOYMENTS = "serving_models"
 BLANK_ROWS = 3
 MOST_OPTIONS = 100  # above it a row is a text field that suggests, not a select
 
@@ -45,7 +46,7 @@ class TierEditor(forms.Widget):
         context["widget"]["rows"] = [
             {**row, "tier": row["position"] + 1} for row in [*rows, *blanks]
         ]
-        deployments = catalog.choices("serving_models")()
+        deployments = catalog.choices(DEPLOYMENTS)()
         context["widget"]["deployments"] = deployments
         context["widget"]["by_name"] = len(deployments) > MOST_OPTIONS
         return context
@@ -128,7 +129,7 @@ class RouteDraft(Draft):
     max_wait_s = number("Longest wait, seconds", "Only with “wait”.")
     affinity_ttl_s = number("Session affinity, seconds", "0 or empty: off.")
     preview = Several(
-        catalog.choices("serving_models"),
+        catalog.choices(DEPLOYMENTS),
         label="Preview deployments",
         help_text="Tried once when a target is rate-limited or out of quota.",
     )
@@ -146,6 +147,10 @@ class RouteDraft(Draft):
         present = self.initial.get("strategy") or self.data.get("strategy") or ""
         if present.startswith("custom:"):
             offer(self, "strategy", [*STRATEGIES, (present, present)])
+
+    def lacking(self) -> list[str]:
+        """A route may be saved without targets, and then serves nobody."""
+        return super().lacking() or ([] if catalog.document().serving_models else [DEPLOYMENTS])
 
     def typed(self) -> dict[str, Any]:
         values = super().typed()

@@ -172,6 +172,11 @@ def clock(seconds: float) -> str:
 
 
 @register.filter
+def article(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeio' else 'a'} {noun}"
+
+
+@register.filter
 def member(mapping: Mapping[str, Any], key: str) -> Any:
     return mapping.get(key)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,7 +12,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.catalog import rows
-from routeradmin.console import catalog, consequences, curl, writes
+from routeradmin.console import catalog, consequences, curl, errands, writes
 from routeradmin.console.access import admin
 from routeradmin.console.consequences import page_of
 from routeradmin.console.drafts import Draft, nested
@@ -79,9 +80,11 @@ def dependents(noun: Noun, uid: str) -> list[dict[str, str]]:
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
-    form_class, sheet = noun.new_form or noun.form, _sheet(noun)
+    form_class = noun.new_form or noun.form
+    sheet = replace(_sheet(noun), action=request.get_full_path())
     if request.method != "POST":
-        return sheet.show(request, form_class(initial=_initial(request, noun)))
+        form = form_class(initial=_initial(request, noun))
+        return sheet.show(request, form, errands=errands.for_form(request, form))
 
     def create(form: Draft) -> HttpResponse:
         values, trying = nested(_given(form)), _only_tries(request)
@@ -89,7 +92,7 @@ def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
         saved = changes.create(noun.slug, values, writes.actor(request), reason, dry_run=trying)
         if trying:
             return sheet.show(request, form, **_previewed(noun, saved, values))
-        return see_other(request, noun.url(saved.id))
+        return see_other(request, errands.onward(request, saved.id, noun.url(saved.id)))
 
     return sheet.take(request, form_class(request.POST), create)
 
@@ -108,7 +111,7 @@ def _sheet(noun: Noun, uid: str = "") -> Sheet:
 def _initial(request: HttpRequest, noun: Noun) -> dict[str, Any]:
     """What a new object's form opens with: another object's settings, and what the link says."""
     said = {name: request.GET[name] for name in noun.filled if name in request.GET}
-    return {**_cloned(request, noun), **said}
+    return {**_cloned(request, noun), **said, **errands.filled(request, noun.form)}
 
 
 def _cloned(request: HttpRequest, noun: Noun) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import catalog, curl, routing
+from routeradmin.console import catalog, curl, errands, routing
 from routeradmin.console.forms.explain import ExplainForm
 from routeradmin.engine.errors import EngineError
 from routeradmin.services import explaining, runtime
@@ -22,7 +22,12 @@ def show(request: HttpRequest) -> HttpResponse:
     """The form alone, or with ``model`` its answer."""
     asked = "model" in request.GET
     form = ExplainForm(request.GET if asked else None, initial={"draws": 1000, "input_tokens": 512})
-    context: dict[str, Any] = {"form": form, "names": _names()}
+    lacking = [] if catalog.document().routes else ["routes"]
+    context: dict[str, Any] = {
+        "form": form,
+        "names": _names(),
+        "errands": errands.to_add(request, lacking),
+    }
     status = 200
     if asked:
         status = 422
