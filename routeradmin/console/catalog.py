@@ -31,6 +31,15 @@ class Index:
     routes_of_deployment: Mapping[str, list[str]]
     route_of_target: Mapping[str, str]
 
+    def alias_of(self, route_id: str) -> str:
+        """What people call a route; one that is not in the catalog keeps its id."""
+        route = self.routes.get(route_id)
+        return route.alias if route else route_id
+
+    def route_called(self, text: str) -> str:
+        """The id of the route with this alias; the text itself where there is none."""
+        return next((one.id for one in self.document.routes if one.alias == text), text)
+
     def accounts_of(self, deployment: Any) -> tuple[str, ...]:
         """A deployment's own credentials, else its endpoint's."""
         if deployment.account_ids:

@@ -11,6 +11,7 @@ from routeradmin.access.models import ApiKey
 from routeradmin.catalog.diff import Diff, EntryChange
 from routeradmin.catalog.document import Document
 from routeradmin.console import catalog, traffic
+from routeradmin.console.nouns import Cell, route_of
 from routeradmin.console.questions import Affected
 from routeradmin.console.standing import rows_of
 from routeradmin.console.wording import one_of
@@ -47,6 +48,14 @@ def page_of(noun: str, uid: str) -> str:
         return reverse(f"{noun}-one", args=[uid])
     except NoReverseMatch:
         return ""
+
+
+def named_cell(noun: str, uid: str) -> Cell:
+    """An object as it is called, with a link where it has a page; a target by its route."""
+    index = catalog.index()
+    if noun == "targets":
+        noun, uid = "routes", index.route_of_target.get(uid, uid)
+    return route_of(index, uid) if noun == "routes" else Cell(uid, url=page_of(noun, uid))
 
 
 def _kinds(found: Diff) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 FALLBACK_TITLES = (
@@ -92,9 +93,9 @@ def cooldown_words(rules: Any) -> list[str]:
     ]
 
 
-def fallback_words(fallback: Any) -> list[str]:
+def fallback_words(fallback: Any, alias_of: Callable[[str], str]) -> list[str]:
     lists = [(title, getattr(fallback, name)) for name, title in FALLBACK_TITLES]
-    given = [f"{title}: {', '.join(routes)}." for title, routes in lists if routes]
+    given = [f"{title}: {', '.join(map(alias_of, routes))}." for title, routes in lists if routes]
     return given or ["No fallback routes."]
 
 

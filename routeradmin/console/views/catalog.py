@@ -14,13 +14,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 from routeradmin.catalog import rows
 from routeradmin.console import catalog, consequences, curl, errands, writes
 from routeradmin.console.access import admin
-from routeradmin.console.consequences import page_of
+from routeradmin.console.consequences import named_cell
 from routeradmin.console.drafts import Draft, nested
 from routeradmin.console.htmx import see_other
 from routeradmin.console.listing import listing
 from routeradmin.console.nouns import Noun, as_cell
 from routeradmin.console.questions import Affected, Answer, Question, ask
 from routeradmin.console.sheets import Sheet
+from routeradmin.console.wording import one_of
 from routeradmin.journal.models import AuditEntry
 from routeradmin.services import changes, runtime
 
@@ -54,6 +55,7 @@ def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     context = {
         "noun": noun,
         "uid": uid,
+        "heading": noun.name_of(entry),
         "entry": entry,
         "state": getattr(entry, "admin_state", ""),
         "facts": [
@@ -68,11 +70,15 @@ def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     return render(request, noun.detail_template, context)
 
 
-def dependents(noun: Noun, uid: str) -> list[dict[str, str]]:
+def dependents(noun: Noun, uid: str) -> list[dict[str, Any]]:
     """Who names the object, with links where they have pages."""
     found = changes.dependents(catalog.document(), noun.slug, uid)
     return [
-        {"word": one.noun, "id": one.id, "field": one.field, "url": page_of(one.noun, one.id)}
+        {
+            "word": one_of(changes.NOUNS.get(one.noun, one.noun)),
+            "cell": named_cell(one.noun, one.id),
+            "field": one.field,
+        }
         for one in found
     ]
 
@@ -103,9 +109,15 @@ def _sheet(noun: Noun, uid: str = "") -> Sheet:
         action=noun.url(uid, "edit" if uid else "new"),
         back=noun.url(uid),
         uid=uid,
+        heading=_heading(noun, uid),
         template=noun.form_template,
         key=noun.key,
     )
+
+
+def _heading(noun: Noun, uid: str) -> str:
+    entry = noun.find(catalog.index(), uid) if uid else None
+    return noun.name_of(entry) if entry else uid
 
 
 def _initial(request: HttpRequest, noun: Noun) -> dict[str, Any]:
@@ -216,7 +228,7 @@ def _question(request: HttpRequest, noun: Noun, uid: str) -> Question:
     except changes.Invalid as invalid:
         impossible = invalid.problems
     return Question(
-        title=f"Delete {noun.one} {uid}?",
+        title=f"Delete {noun.one} {_heading(noun, uid)}?",
         yes="Delete",
         back=noun.url(uid),
         version=str(revision),
@@ -225,7 +237,7 @@ def _question(request: HttpRequest, noun: Noun, uid: str) -> Question:
         warnings=warnings,
         impossible=impossible,
         call=curl.delete_object(noun.slug, uid, cascade=bool(along)),
-        crumbs=((noun.title, noun.url()), (uid, noun.url(uid))),
+        crumbs=((noun.title, noun.url()), (_heading(noun, uid), noun.url(uid))),
     )
 
 

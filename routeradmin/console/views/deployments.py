@@ -16,6 +16,8 @@ from routeradmin.console.nouns import (
     Noun,
     link,
     named,
+    routes_by_alias,
+    routes_of,
     tags_of,
 )
 from routeradmin.console.standing import rows_of
@@ -59,8 +61,7 @@ def _limits(entry: Entry, index: Index) -> str:
 
 
 def _routes(entry: Entry, index: Index) -> Cell:
-    routes = index.routes_of_deployment.get(entry.id, ())
-    return Cell("" if routes else "–", tags=routes)
+    return routes_of(index, index.routes_of_deployment.get(entry.id, ()))
 
 
 def _capabilities(entry: Entry, index: Index) -> str:
@@ -139,7 +140,7 @@ NOUN = Noun(
         Choice(
             "route",
             "Route",
-            lambda index: sorted(index.routes),
+            routes_by_alias,
             lambda entry, index: index.routes_of_deployment.get(entry.id, []),
         ),
         STATE_CHOICE,

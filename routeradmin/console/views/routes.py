@@ -17,6 +17,7 @@ from routeradmin.console.nouns import (
     Entry,
     Noun,
     link,
+    route_of,
     state_of,
     tags_of,
 )
@@ -28,8 +29,9 @@ MEANINGS = {name: text.partition(": ")[2] for name, text in STRATEGIES if name}
 
 
 def _alias(entry: Entry, index: Index) -> Cell:
-    others = [text for text in (entry.name, entry.id) if text and text != entry.alias]
-    return Cell(entry.alias, url=link("routes", entry.id).url, sub=others[0] if others else "")
+    cell = route_of(index, entry.id)
+    further = entry.name if entry.name not in (None, entry.alias, entry.id) else ""
+    return cell._replace(sub=" · ".join(filter(None, (cell.sub, further))))
 
 
 def strategy_of(entry: Entry, index: Index) -> str:
@@ -104,10 +106,10 @@ FALLBACKS = (
 )
 
 
-def _fallbacks(policy: Entry, index: Index) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What each list of the policy is for, with its routes' ids and aliases in order."""
+def _fallbacks(policy: Entry, index: Index) -> list[tuple[str, list[Cell]]]:
+    """What each list of the policy is for, with its routes in order."""
     return [
-        (meaning, [(uid, index.routes[uid].alias) for uid in listed if uid in index.routes])
+        (meaning, [route_of(index, uid) for uid in listed if uid in index.routes])
         for name, meaning in FALLBACKS
         if (listed := getattr(policy.fallback, name))
     ]
@@ -123,6 +125,7 @@ NOUN = Noun(
     form_template="console/routes/form.html",
     detail_template="console/routes/detail.html",
     preview=previewing.route,
+    called=lambda entry: str(entry.alias),
     columns=(
         Column("Alias", _alias, "alias"),
         Column("Strategy", strategy_of, "strategy"),
