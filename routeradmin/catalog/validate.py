@@ -42,6 +42,7 @@ ERRORS: tuple[Check, ...] = (
 WARNINGS: tuple[Check, ...] = (
     warnings.fallback_cycles,
     warnings.idle_routes,
+    warnings.unused_tiers,
     warnings.unused_accounts,
     warnings.zero_weights,
     warnings.idle_rules,

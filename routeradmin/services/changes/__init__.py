@@ -34,7 +34,7 @@ from routeradmin.services.changes.keys import (
     revoke_key,
     update_key,
 )
-from routeradmin.services.changes.nouns import EDITABLE, NOUN_OF_KIND, NOUNS, values_of
+from routeradmin.services.changes.nouns import AUDITED, EDITABLE, NOUN_OF_KIND, NOUNS, values_of
 from routeradmin.services.changes.objects import (
     ANY,
     Deleted,
@@ -57,6 +57,7 @@ from routeradmin.services.changes.webhooks import (
 
 __all__ = [
     "ANY",
+    "AUDITED",
     "EDITABLE",
     "NOUNS",
     "NOUN_OF_KIND",

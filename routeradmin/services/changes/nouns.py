@@ -25,7 +25,10 @@ NOUNS = {
     "intents": "intents",
 }
 NOUN_OF_KIND = {kind: noun for noun, kind in NOUNS.items()}
+OF_THEIR_OWN = ("catalog", "cooldowns", "keys", "users", "webhooks", "secrets")
 EDITABLE = tuple(noun for noun in NOUNS if noun != "targets")
+
+AUDITED = (*EDITABLE, *OF_THEIR_OWN)  # every kind of object that an audit entry is about
 
 
 def key_field(noun: str) -> str:
