@@ -7,7 +7,6 @@ from typing import Any
 from routeradmin.catalog import validate
 from tests.catalog.documents import GONE, changed, document, small
 
-
 UNUSED = "/fallback_enabled"  # the small catalog leaves it off: a test of its own tells of that
 
 
