@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from routeradmin.console.fields import Text, Words, whole
 
@@ -12,6 +13,8 @@ CAPABILITIES = tuple(
     (word, word) for word in ("tools", "vision", "audio", "embeddings", "json_schema")
 )
 MOST_DRAWS = 10_000
+MOST_LOAD = 1_000_000
+LOAD = "load:"  # in front of the candidate, in the URL
 
 
 class ExplainForm(forms.Form):
@@ -33,12 +36,27 @@ class ExplainForm(forms.Form):
     )
     tags = Words(label="Tags", required=False)
     session = Text(label="Session", max_length=1024)
-    down = Words(
-        label="Assume these are down",
-        required=False,
-        help_text="Candidates as deployment/credential, separated by commas.",
-    )
     draws = whole("Draws", "0 or empty: no simulation.", high=MOST_DRAWS)
+
+    def down(self) -> list[str]:
+        """Candidates, as deployment/credential, that are assumed to be down."""
+        given = self.data.getlist("down") if isinstance(self.data, QueryDict) else []
+        return list(
+            dict.fromkeys(
+                name for text in given for part in text.split(",") if (name := part.strip())
+            )
+        )
+
+    def load(self) -> dict[str, int]:
+        """Candidate -> active requests assumed beside those that are there."""
+        given = {
+            name.removeprefix(LOAD): self.data[name] for name in self.data if name.startswith(LOAD)
+        }
+        return {
+            name: min(int(text), MOST_LOAD)
+            for name, text in given.items()
+            if text.isascii() and text.isdigit() and int(text)
+        }
 
     def body(self) -> dict[str, Any]:
         """The question as a select body; only what was given."""
