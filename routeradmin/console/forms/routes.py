@@ -91,6 +91,8 @@ class Targets(forms.Field):
             }
             for row, tier in zip(value or (), tiers, strict=True)
         ]
+        if not rows:
+            raise forms.ValidationError("Choose at least one deployment to serve the route.")
         chosen = [row["serving_model_id"] for row in rows]
         if len(set(chosen)) < len(chosen):
             raise forms.ValidationError("A deployment may be a target only once a route.")
@@ -107,7 +109,6 @@ class RouteDraft(Draft):
     name = Text(label="Name", max_length=256)
     targets = Targets(
         label="Targets",
-        required=False,
         help_text="Deployments with the same number form a tier; the strategy picks within it. "
         "Later tiers are fallbacks.",
     )
@@ -149,7 +150,7 @@ class RouteDraft(Draft):
             offer(self, "strategy", [*STRATEGIES, (present, present)])
 
     def lacking(self) -> list[str]:
-        """A route may be saved without targets, and then serves nobody."""
+        """Without a target a route is refused."""
         return super().lacking() or ([] if catalog.document().serving_models else [DEPLOYMENTS])
 
     def typed(self) -> dict[str, Any]:

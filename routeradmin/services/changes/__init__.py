@@ -5,6 +5,7 @@ Each call answers after its change is in force in this process; a refused one ha
 
 from __future__ import annotations
 
+from routeradmin.catalog.files import Unfit
 from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.services.changes.commit import Actor, Commit, standing_warnings
 from routeradmin.services.changes.documents import (
@@ -75,6 +76,7 @@ __all__ = [
     "Refused",
     "Saved",
     "Stale",
+    "Unfit",
     "create",
     "create_key",
     "create_user",

@@ -160,10 +160,12 @@ def relocated(invalid: Invalid, document: Document, noun: str, id: str) -> Inval
 
 
 def _moved(problem: Problem, prefixes: dict[str, str]) -> Problem:
-    for prefix, instead in prefixes.items():
-        if problem.pointer == prefix or problem.pointer.startswith(prefix + "/"):
-            place = instead + problem.pointer.removeprefix(prefix)
-            return Problem(place, problem.detail, problem.severity)
+    """Told where it is about the object that is edited; else as it was."""
+    for told in filter(None, (problem.pointer, problem.other)):
+        for prefix, instead in prefixes.items():
+            if told == prefix or told.startswith(prefix + "/"):
+                place = instead + told.removeprefix(prefix)
+                return Problem(place, problem.detail, problem.severity)
     return problem
 
 
