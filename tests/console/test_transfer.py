@@ -115,6 +115,7 @@ def test_a_refused_file_of_another_program_tells_what_it_leaves_open_and_keeps_t
     # The form, and what was typed into it, stays in the browser: nothing of it is sent back.
     assert part.lstrip().startswith('<div id="outcome"')
     assert "<textarea" not in part
+    assert "kept sealed" not in part
     assert SECRET[:11] not in part
 
 

@@ -97,7 +97,8 @@ def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
         reason = form.cleaned_data["reason"]
         saved = changes.create(noun.slug, values, writes.actor(request), reason, dry_run=trying)
         if trying:
-            return sheet.show(request, form, **_previewed(noun, saved, values))
+            call = curl.create(noun.slug, values)
+            return sheet.show(request, form, **_previewed(noun, saved, values, call))
         return see_other(request, errands.onward(request, saved.id, noun.url(saved.id)))
 
     return sheet.take(request, form_class(request.POST), create)
@@ -162,7 +163,8 @@ def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
         )
         if trying:
             values = nested({**_given(form), noun.key: uid})
-            return sheet.show(request, form, **_previewed(noun, saved, values))
+            call = curl.update(noun.slug, uid, form.patch())
+            return sheet.show(request, form, **_previewed(noun, saved, values, call))
         return see_other(request, noun.url(uid))
 
     return sheet.take(request, noun.form(request.POST, exists=True), save)
@@ -184,11 +186,16 @@ def _only_tries(request: HttpRequest) -> bool:
     return request.POST.get("do") == "preview"
 
 
-def _previewed(noun: Noun, draft: changes.Saved, values: dict[str, Any]) -> dict[str, Any]:
-    """What the form as typed would change and do; nothing is saved."""
+def _previewed(
+    noun: Noun, draft: changes.Saved, values: dict[str, Any], call: str
+) -> dict[str, Any]:
+    """What the form as typed would change and do, and the call that would; nothing is saved."""
+    own = {problem.detail for problem in draft.own}
     return {
         "draft": draft,
+        "others": [one for one in draft.warnings if one.detail not in own],
         "diff": draft.diff.as_text(),
+        "call": call,
         "preview": noun.preview(values) if noun.preview else None,
     }
 

@@ -97,7 +97,8 @@ def _again(given: dict[str, Any]) -> ImportForm:
 def _page(request: HttpRequest, form: ImportForm, status: int = 200, **more: Any) -> HttpResponse:
     part = wants_fragment(request)
     template = "console/transfer/_outcome.html" if part else "console/transfer/page.html"
-    context = {"form": form, "counts": _counts(), "element": ELEMENT, **more}
+    sealed = not part and bool(form.initial.get("sealed"))
+    context = {"form": form, "counts": _counts(), "element": ELEMENT, "sealed": sealed, **more}
     return varied(render(request, template, context, status=status))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from routeradmin.catalog.canonical import plain
@@ -148,6 +149,13 @@ def _below(problem: Problem, prefix: str) -> Problem:
 def relocated(invalid: Invalid, document: Document, noun: str, id: str) -> Invalid:
     """A document's problems with pointers below the one object that was edited, where they are
     about it or a route's targets."""
+    found = below(invalid.problems, document, noun, id)
+    told = [own or problem for own, problem in zip(found, invalid.problems, strict=True)]
+    return Invalid(told, invalid.code)
+
+
+def below(found: Iterable[Problem], document: Document, noun: str, id: str) -> list[Problem | None]:
+    """Each problem told below the object; None for one that is about something else."""
     kind = NOUNS[noun]
     keys = [key_of(entry) for entry in getattr(document, kind)]
     prefixes = {pointer(kind, keys.index(id)): ""} if id in keys else {}
@@ -156,17 +164,16 @@ def relocated(invalid: Invalid, document: Document, noun: str, id: str) -> Inval
         prefixes |= {
             pointer("targets", place): pointer("targets", index) for index, place in enumerate(own)
         }
-    return Invalid((_moved(problem, prefixes) for problem in invalid.problems), invalid.code)
+    return [_moved(problem, prefixes) for problem in found]
 
 
-def _moved(problem: Problem, prefixes: dict[str, str]) -> Problem:
-    """Told where it is about the object that is edited; else as it was."""
+def _moved(problem: Problem, prefixes: dict[str, str]) -> Problem | None:
     for told in filter(None, (problem.pointer, problem.other)):
         for prefix, instead in prefixes.items():
             if told == prefix or told.startswith(prefix + "/"):
                 place = instead + told.removeprefix(prefix)
                 return Problem(place, problem.detail, problem.severity)
-    return problem
+    return None
 
 
 def replaced(document: Document, kind: str, entries: list[Any]) -> Document:
