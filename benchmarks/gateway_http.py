@@ -4,71 +4,29 @@ and through the least that could stand in between (``bare_forward``).
 The gateway has one core; the mock upstream shares the other with the load, which flatters neither:
 the mock and the load together take a few microseconds a request. Rounds alternate, medians are
 printed, and the ratios are what counts. Other gateways take part in the same rounds where
-``BENCH_PEERS`` names some that are running (see README.md here).
+``BENCH_PEERS`` names some (see README.md here).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from statistics import median
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
-from benchmarks.load import Load, Measured, measure
+from benchmarks.catalogs import catalog
 from benchmarks.mock_upstream import PARTS
-from benchmarks.servers import CLIENT_CPU, KEY, free_port, process, routeradmin, uvicorn
+from benchmarks.peers import peers
+from benchmarks.rounds import Medians, Subject, by_turns, line
+from benchmarks.servers import CLIENT_CPU, free_port, process, routeradmin, uvicorn
 
 ROUNDS = 3
-SECONDS = 3.0
+SECONDS = 1.5
 CHAT = {"model": "chat", "messages": [{"role": "user", "content": "Which way to the church?"}]}
 FRAMES = len(PARTS)
 PATH = "/v1/chat/completions"
-
-
-def catalog(port: int) -> str:
-    head = f"""
-format = "routeradmin.catalog/1"
-[[providers]]
-id = "lab"
-category = "cloud"
-[[accounts]]
-id = "key"
-provider_id = "lab"
-auth_kind = "bearer"
-billing_kind = "metered"
-secret_reference_id = "env:BENCH_KEY"
-[[endpoints]]
-id = "box"
-account_id = "key"
-base_url = "http://127.0.0.1:{port}/v1"
-[[models]]
-id = "small"
-upstream_name = "small"
-[[routes]]
-id = "chat"
-alias = "chat"
-"""
-    return head + "".join(
-        f"""
-[[serving_models]]
-id = "d{n}"
-endpoint_id = "box"
-model_id = "small"
-protocol = "chat-completions"
-rpm_limit = 2000000000
-max_parallel_requests = 1000000
-[[targets]]
-id = "t{n}"
-route_id = "chat"
-serving_model_id = "d{n}"
-position = 0
-"""
-        for n in range(3)
-    )
+DIRECT, BARE = "upstream itself", "bare forwarding"
 
 
 @contextmanager
@@ -79,75 +37,68 @@ def upstream() -> Iterator[int]:
         yield up
 
 
-@dataclass(frozen=True)
-class Subject:
-    """Something that answers chats: by which path, key and model."""
-
-    port: int
-    key: str = KEY
-    model: str = "chat"
-    path: str = PATH
-    headers: dict[str, str] = field(default_factory=dict)
-
-    def load(self, connections: int, *, stream: bool) -> Load:
-        body = {**CHAT, "model": self.model}
-        return Load(
-            port=self.port,
-            path=self.path,
-            connections=connections,
-            seconds=SECONDS,
-            method="POST",
-            body=json.dumps({**body, "stream": True} if stream else body),
-            headers={"authorization": f"Bearer {self.key}", **self.headers},
-            cpu=CLIENT_CPU,
-        )
+def chats(port: int) -> Subject:
+    return Subject(port, PATH, CHAT)
 
 
-def peers() -> dict[str, Subject]:
-    """Those of the JSON file that ``BENCH_PEERS`` names: Subject's fields by name."""
-    file = os.environ.get("BENCH_PEERS")
-    found = json.loads(Path(file).read_text(encoding="utf-8")) if file else {}
-    return {name: Subject(**fields) for name, fields in found.items()}
+@contextmanager
+def subjects() -> Iterator[dict[str, Subject]]:
+    with ExitStack() as stack:
+        mock = stack.enter_context(upstream())
+        forwarding = {"BENCH_UPSTREAM": f"http://127.0.0.1:{mock}{PATH}"}
+        bare = stack.enter_context(uvicorn("benchmarks.bare_forward:application", forwarding))
+        gateway = stack.enter_context(routeradmin(catalog(mock, deployments=3)))
+        ours = {DIRECT: chats(mock), BARE: chats(bare), "gateway": chats(gateway)}
+        yield {**ours, **stack.enter_context(peers(ours["gateway"]))}
+
+
+def streaming(subject: Subject) -> Subject:
+    return replace(subject, body={**subject.body, "stream": True})
 
 
 def run() -> None:
-    with (
-        upstream() as mock,
-        uvicorn(
-            "benchmarks.bare_forward:application",
-            {"BENCH_UPSTREAM": f"http://127.0.0.1:{mock}{PATH}"},
-        ) as bare,
-        routeradmin(catalog(mock)) as gateway,
-    ):
-        subjects = {
-            "upstream itself": Subject(mock),
-            "bare forwarding": Subject(bare),
-            "gateway": Subject(gateway),
-            **peers(),
-        }
-        for stream in (False, True):
-            for connections in (1, 16, 64):
-                rows: dict[str, list[Measured]] = {name: [] for name in subjects}
-                for _ in range(ROUNDS):
-                    for name, subject in subjects.items():
-                        rows[name].append(measure(subject.load(connections, stream=stream)))
-                show(stream, connections, rows)
+    with subjects() as asked:
+        plain: dict[int, dict[str, Medians]] = {}
+        for connections in (1, 16, 64):
+            plain[connections] = by_turns(asked, connections, rounds=ROUNDS, seconds=SECONDS)
+            show_plain(connections, plain[connections])
+        streams = {name: streaming(subject) for name, subject in asked.items()}
+        for connections in (1, 16):
+            rows = by_turns(streams, connections, rounds=ROUNDS, seconds=SECONDS)
+            show_streams(connections, rows, plain[connections])
 
 
-def show(stream: bool, connections: int, rows: dict[str, list[Measured]]) -> None:
-    kind = f"streaming chat ({FRAMES} frames)" if stream else "plain chat"
-    print(f"\n{kind}, {connections} connections, {ROUNDS} rounds of {SECONDS:g} s (medians)")
-    direct = rows["upstream itself"]
-    base, least = median(r.rps for r in direct), median(r.p50_ms for r in direct)
-    for name, measured in rows.items():
-        rps = median(one.rps for one in measured)
-        p50 = median(one.p50_ms for one in measured)
-        wrong = sum(one.wrong for one in measured)
-        first = median(one.first_ms for one in measured)
+def title(kind: str, connections: int) -> str:
+    return f"\n{kind}, {connections} connections, {ROUNDS} rounds of {SECONDS:g} s (medians)"
+
+
+def show_plain(connections: int, rows: dict[str, Medians]) -> None:
+    print(title("plain chat", connections))
+    direct, bare = rows[DIRECT], rows[BARE]
+    for name, found in rows.items():
         print(
-            f"  {name:16} {rps:9.0f} req/s  {rps / base:6.1%} of direct   p50 {p50:7.3f} ms "
-            f"(+{p50 - least:.3f})  p99 {median(one.p99_ms for one in measured):7.3f} ms"
-            + (f"  first {first:7.3f} ms" if stream else "")
-            + (f"  {1000 * (p50 - least) / FRAMES:5.1f} us a frame" if stream else "")
-            + (f"   {wrong} wrong answers" if wrong else "")
+            line(
+                name,
+                found,
+                f"{found.rps / direct.rps:6.1%} of direct",
+                f"{found.rps / bare.rps:6.1%} of bare forwarding",
+                f"p50 +{found.p50_ms - direct.p50_ms:.3f} ms",
+            )
+        )
+
+
+def show_streams(connections: int, rows: dict[str, Medians], whole: dict[str, Medians]) -> None:
+    """A frame costs what a stream takes of the processor more than a whole answer, shared out."""
+    print(title(f"streaming chat ({FRAMES} frames)", connections))
+    direct, bare = rows[DIRECT], rows[BARE]
+    for name, found in rows.items():
+        frame_us = (found.cpu_us - whole[name].cpu_us) / FRAMES
+        print(
+            line(
+                name,
+                found,
+                f"{found.rps / bare.rps:6.1%} of bare forwarding",
+                f"first token +{found.first_ms - direct.first_ms:.3f} ms",
+                f"cpu {frame_us:5.1f} us a frame",
+            )
         )

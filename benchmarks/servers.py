@@ -27,7 +27,12 @@ def free_port() -> int:
 
 @contextmanager
 def process(
-    command: list[str], port: int, env: dict[str, str], ready: str, cpu: int = SERVER_CPU
+    command: list[str],
+    port: int,
+    env: dict[str, str],
+    ready: str,
+    cpu: int = SERVER_CPU,
+    wait_s: float = 60.0,
 ) -> Iterator[int]:
     """Run ``command`` until its ``ready`` path answers; ended at the end of the block."""
     child = subprocess.Popen(
@@ -38,15 +43,16 @@ def process(
         preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
     )
     try:
-        wait_until_up(child, f"http://127.0.0.1:{port}{ready}")
+        wait_until_up(child, f"http://127.0.0.1:{port}{ready}", wait_s)
         yield port
     finally:
         child.terminate()
         child.wait(20)
 
 
-def wait_until_up(child: subprocess.Popen[bytes], url: str) -> None:
-    for _ in range(300):
+def wait_until_up(child: subprocess.Popen[bytes], url: str, wait_s: float) -> None:
+    ends = time.monotonic() + wait_s
+    while time.monotonic() < ends:
         if child.poll() is not None:
             raise RuntimeError(f"the server ended with {child.returncode} before it answered {url}")
         try:

@@ -10,13 +10,17 @@ from typing import Any, NamedTuple
 from django.urls import reverse
 
 from routeradmin.catalog.document import Document
+from routeradmin.console import board, standing
 from routeradmin.console.catalog import Index
 from routeradmin.console.drafts import Draft
 
 
 class Cell(NamedTuple):
     """One value of a list or a fact sheet; ``url`` makes it a link, ``state`` a badge, ``links``
-    several."""
+    several.
+
+    ``live`` is the cell's name in the socket's frames.
+    """
 
     text: str
     url: str = ""
@@ -24,6 +28,7 @@ class Cell(NamedTuple):
     sub: str = ""
     tags: Sequence[str] = ()
     links: Sequence[Cell] = ()
+    live: str = ""
 
 
 Entry = Any  # a table of the catalog document
@@ -153,6 +158,19 @@ def state_of(entry: Entry, index: Index) -> Cell:
 
 def tags_of(entry: Entry, index: Index) -> Cell:
     return Cell("" if entry.tags else "–", tags=entry.tags)
+
+
+def health_of(kind: str) -> Column:
+    """How many of the candidates of each object of a kind are healthy now."""
+
+    def read(entry: Entry, index: Index) -> Cell:
+        healthy, total = standing.health_of(kind).get(entry.id, (0, 0))
+        if not total:
+            return Cell("–")
+        live = f"{board.group_id(kind, entry.id)}-health"
+        return Cell(f"{healthy} of {total} healthy", live=live)
+
+    return Column("Now", read)
 
 
 STATE_CHOICE = Choice(

@@ -20,6 +20,7 @@ from routeradmin.services import changes
 
 CONFLICT = 409
 REFUSED = 422
+CHECK = "check"  # what the page itself asks while somebody types
 FRAGMENT = "console/catalog/_form.html"
 Form = TypeVar("Form", bound=Draft)
 
@@ -63,6 +64,8 @@ class Sheet:
             "plain": self.plain,
             **more,
         }
+        if request.POST.get("do") == CHECK:
+            status = 200  # an unfinished form is not wrong: no error in the browser's console
         template = FRAGMENT if wants_fragment(request) else self.template
         return varied(render(request, template, context, status=status))
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from routeradmin.adapters.alarms import Alarm, after
 from routeradmin.dataplane.http import ClientGone, Header
 from routeradmin.engine.outcome import Ending
 from routeradmin.services.inference.interrupt import Interrupt
@@ -39,18 +40,17 @@ class Client:
         self._key = key
         self._interrupt = interrupt
         self._watching: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm: Alarm | None = None
         self.turning: Turning | None = None
         self.began = False
 
     def __enter__(self) -> Client:
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(WATCH_AFTER_S, self._start_watching)
+        self._alarm = after(WATCH_AFTER_S).set(self._start_watching)
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._alarm is not None:
+            self._alarm.cancel()
         if self._watching is not None:
             self._watching.cancel()
 
@@ -105,11 +105,11 @@ def staying(exchange: Exchange) -> Iterator[None]:
 
 def turn_headers(turning: Turning) -> list[Header]:
     """Which route and deployment, at which revision, after how many attempts."""
-    turn, step = turning.turn, turning.step
+    resolved, step = turning.resolved, turning.step
     headers = [
-        (b"x-routeradmin-route", header_value(turn.state.route_id)),
-        (b"x-routeradmin-revision", b"%d" % turn.resolved.snapshot.revision),
-        (b"x-routeradmin-attempts", b"%d" % len(turn.state.attempts)),
+        (b"x-routeradmin-route", header_value(resolved.route.id)),
+        (b"x-routeradmin-revision", b"%d" % resolved.snapshot.revision),
+        (b"x-routeradmin-attempts", b"%d" % turning.attempts),
     ]
     if step is not None:
         deployment = header_value(step.candidate.deployment.id)

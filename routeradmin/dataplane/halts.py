@@ -9,7 +9,7 @@ from routeradmin.dataplane.errors import ApiError
 from routeradmin.engine.state import FailureClass
 from routeradmin.engine.turn_state import HaltReason
 from routeradmin.services.inference.facts import MESSAGES
-from routeradmin.services.inference.turning import Result
+from routeradmin.services.inference.turning import Turning
 from routeradmin.services.refusals import Refused
 from routeradmin.services.runtime import Runtime
 
@@ -22,14 +22,14 @@ _CODES = {
 _PASSED_ON = ("type", "param", "code")
 
 
-def problem_of(runtime: Runtime, result: Result) -> ApiError:
+def problem_of(runtime: Runtime, turning: Turning) -> ApiError:
     """The answer for any halt but ``succeeded``."""
-    halt = result.halt
+    halt = turning.halt
     if halt.refusal is not None:
         return faults.refused(Refused(halt.refusal))
     match halt.halt:
-        case HaltReason.LIMIT_REFUSED if result.refused is not None:
-            refused = result.refused
+        case HaltReason.LIMIT_REFUSED if turning.refused is not None:
+            refused = turning.refused
             return ApiError(
                 429,
                 "rate_limit_exceeded",
@@ -43,41 +43,41 @@ def problem_of(runtime: Runtime, result: Result) -> ApiError:
             )
         case HaltReason.AMBIGUOUS_DISPATCH:
             text = "may have acted on the request but did not answer; it was not sent again"
-            message = f"{_last(result)} {text}: {halt.message}."
+            message = f"{_last(turning)} {text}: {halt.message}."
             return ApiError(502, "ambiguous_dispatch", message, should_retry=False)
         case HaltReason.INELIGIBLE_FAILURE:
-            return _ineligible(runtime, result)
+            return _ineligible(runtime, turning)
         case HaltReason.VISIBLE_OUTPUT:
-            message = f"{_last(result)} broke off in the middle of its answer: {halt.message}."
+            message = f"{_last(turning)} broke off in the middle of its answer: {halt.message}."
             return ApiError(502, "upstream_error", message)
-    return _exhausted(result)
+    return _exhausted(turning)
 
 
-def _exhausted(result: Result) -> ApiError:
-    halt = result.halt
-    model = result.turn.state.model
-    message = f"No deployment of {model!r} answered. {_last(result)} failed last: {halt.message}."
+def _exhausted(turning: Turning) -> ApiError:
+    halt = turning.halt
+    model = turning.turn.state.model
+    message = f"No deployment of {model!r} answered. {_last(turning)} failed last: {halt.message}."
     if halt.cls in _LIMITED:
         return ApiError(429, "rate_limit_exceeded", message, retry_after_s=halt.retry_after_s or 1)
     return ApiError(502, "upstream_error", message)
 
 
-def _ineligible(runtime: Runtime, result: Result) -> ApiError:
-    halt = result.halt
+def _ineligible(runtime: Runtime, turning: Turning) -> ApiError:
+    halt = turning.halt
     if halt.cls in _CODES:
         status = halt.status if halt.status is not None and 400 <= halt.status < 500 else 400
-        return _as_upstream_said(runtime, result, status)
+        return _as_upstream_said(runtime, turning, status)
     if halt.cls == FailureClass.UNAUTHORIZED:
-        message = f"{_last(result)} did not accept its own credential: {halt.message}."
+        message = f"{_last(turning)} did not accept its own credential: {halt.message}."
         return ApiError(502, "upstream_auth_error", message, should_retry=False)
-    message = f"{_last(result)} failed: {halt.message or f'status {halt.status}'}."
+    message = f"{_last(turning)} failed: {halt.message or f'status {halt.status}'}."
     return ApiError(502, "upstream_error", message, should_retry=False)
 
 
-def _as_upstream_said(runtime: Runtime, result: Result, status: int) -> ApiError:
+def _as_upstream_said(runtime: Runtime, turning: Turning, status: int) -> ApiError:
     """The upstream's own words, in the client's protocol; its other members are passed on where
     both protocols have them."""
-    attempted = result.attempted
+    attempted = turning.attempted
     document = attempted.document if attempted is not None else None
     error = document.get("error") if isinstance(document, dict) else None
     error = error if isinstance(error, dict) else {}
@@ -86,20 +86,20 @@ def _as_upstream_said(runtime: Runtime, result: Result, status: int) -> ApiError
         for name in _PASSED_ON
         if isinstance(value := error.get(name), str) and value
     }
-    same = attempted is not None and attempted.protocol == result.api
-    anthropic = result.api == MESSAGES
+    same = attempted is not None and attempted.protocol == turning.asked.api
+    anthropic = turning.asked.api == MESSAGES
     more = {"type": given["type"]} if same and "type" in given else {}
     code = given.get("code") or (given.get("type") if anthropic or not same else None)
     return ApiError(
         status,
-        code or _CODES[FailureClass(result.halt.cls or FailureClass.CALLER)],
-        result.halt.message or f"The upstream refused the request with status {status}.",
+        code or _CODES[FailureClass(turning.halt.cls or FailureClass.CALLER)],
+        turning.halt.message or f"The upstream refused the request with status {status}.",
         param=given.get("param"),
         should_retry=False,
         more=more,
     )
 
 
-def _last(result: Result) -> str:
-    key = result.turn.state.attempts[-1].key
+def _last(turning: Turning) -> str:
+    key = turning.turn.state.attempts[-1].key
     return f"Deployment {key.deployment!r}"

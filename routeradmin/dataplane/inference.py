@@ -16,7 +16,7 @@ from routeradmin.services.inference.asked import Asked
 from routeradmin.services.inference.bodies import BadBody, with_member
 from routeradmin.services.inference.facts import Invalid
 from routeradmin.services.inference.interrupt import Interrupt
-from routeradmin.services.inference.turning import Result, Turning, asking_for
+from routeradmin.services.inference.turning import Turning, asking_for
 from routeradmin.services.inference.whole import COUNT_TOKENS
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ async def carry_out(exchange: Exchange, api: str, operation: str | None = None) 
             runtime, asked, asking, key, client, interrupt, exchange.request_id.decode()
         )
         client.turning = turning
-        result = await turning.run()
-        if result.halt.halt is HaltReason.CANCELLED:
+        halt = await turning.run()
+        if halt.halt is HaltReason.CANCELLED:
             return  # nobody is there to be answered
         if client.began:
-            await client.end(end_of_stream(exchange, asked, result))
+            await client.end(end_of_stream(exchange, turning))
         else:
-            await answer(exchange, asked, turning, result, client.limits())
+            await answer(exchange, turning, client.limits())
 
 
 async def read(exchange: Exchange, api: str, operation: str) -> Asked:
@@ -81,33 +81,32 @@ async def read(exchange: Exchange, api: str, operation: str) -> Asked:
         raise ApiError(400, "invalid_request", str(problem), param=problem.param) from None
 
 
-def end_of_stream(exchange: Exchange, asked: Asked, result: Result) -> bytes:
-    trace = result.record if asked.wishes.trace else None
-    if result.halt.halt is HaltReason.SUCCEEDED:
-        last = result.attempted.last if result.attempted is not None else None
+def end_of_stream(exchange: Exchange, turning: Turning) -> bytes:
+    asked = turning.asked
+    trace = turning.record if asked.wishes.trace else None
+    if turning.halt.halt is HaltReason.SUCCEEDED:
+        last = turning.attempted.last if turning.attempted is not None else None
         return dialects.good_end(asked.api, last, trace)
-    problem = halts.problem_of(exchange.runtime, result)
+    problem = halts.problem_of(exchange.runtime, turning)
     return dialects.error_event(problem, asked.api, trace)
 
 
-async def answer(
-    exchange: Exchange, asked: Asked, turning: Turning, result: Result, limits: list[Header]
-) -> None:
+async def answer(exchange: Exchange, turning: Turning, limits: list[Header]) -> None:
     """A whole answer, or the refusal of a request of which nothing was sent yet."""
-    halt = result.halt.halt
+    asked, halt = turning.asked, turning.halt.halt
     headers = [
         *turn_headers(turning),
-        (b"x-routeradmin-overhead-ms", b"%.3f" % result.overhead_ms),
+        (b"x-routeradmin-overhead-ms", b"%.3f" % turning.overhead_ms),
         *limits,
     ]
     if halt is not None:
         headers.append((b"x-routeradmin-halt", halt.value.encode()))
-    whole = result.attempted.whole if result.attempted is not None else None
-    trace = result.record if asked.wishes.trace else None
+    whole = turning.attempted.whole if turning.attempted is not None else None
+    trace = turning.record if asked.wishes.trace else None
     if halt is HaltReason.SUCCEEDED and whole is not None:
         body = whole.body if trace is None else with_member(whole.body, dialects.TRACE, trace)
         await exchange.reply(whole.status, body, tuple(headers))
         return
-    problem = halts.problem_of(exchange.runtime, result)
+    problem = halts.problem_of(exchange.runtime, turning)
     body = dialects.error_body(problem, anthropic=asked.api == facts.MESSAGES, trace=trace)
     await exchange.reply(problem.status, body, (*headers, *problem.headers()))

@@ -27,11 +27,12 @@ class Ending(StrEnum):
     DEADLINE = "deadline"  # the caller's deadline passed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AttemptFacts:
     """What the caller saw. ``document`` is the error body parsed as JSON, if it was JSON.
 
     ``text`` is the raw body, only searched; ``message`` is kept and must be redacted already.
+    Nobody changes one (see ``SelectRequest``).
     """
 
     ending: Ending

@@ -193,9 +193,10 @@ class Grant(NamedTuple):
         return self.ring.named(lease.key)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Outcome:
-    """The classified end of one attempt. Missing figures are None, never 0.
+    """The classified end of one attempt. Missing figures are None, never 0. Nobody changes one
+    (see ``SelectRequest``).
 
     ``failure`` is None for a success. ``hint_s`` is the upstream's own wait, in seconds.
     """
@@ -241,8 +242,7 @@ class Change:
     level: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(NamedTuple):
     """What a report did: how it met the lease, the cooldown it set or left, the changes."""
 
     state: ReportState

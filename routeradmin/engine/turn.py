@@ -104,6 +104,16 @@ class Turn:
                 turn.begin(step, opening.at, opening.lease_id)
         return turn
 
+    def catch_up(self, step: Try, now: float, lease_id: str) -> None:
+        """The first attempt was begun without this machine: ``step`` is what it would have said."""
+        self.state.tier = step.tier
+        self.begin(step, now, lease_id)
+
+    @property
+    def attempts(self) -> int:
+        """How many have begun."""
+        return len(self.state.attempts)
+
     def next(
         self,
         view: StateView,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from routeradmin.engine.refusal import Refusal
 from routeradmin.engine.resolve import Resolved
@@ -13,8 +13,7 @@ from routeradmin.engine.state import Ring
 from routeradmin.engine.turn_state import HaltReason
 
 
-@dataclass(frozen=True, slots=True)
-class Try:
+class Try(NamedTuple):
     """Reserve and call this candidate: ``Turn.begin`` when the call starts, ``Turn.lost`` when
     another caller took the slot. ``resolved`` is the route it belongs to, maybe a fallback."""
 
@@ -28,7 +27,7 @@ class Try:
 
     def on(self, candidate: Candidate) -> Try:
         """This step with the candidate that the lease came to be on."""
-        return self if candidate is self.candidate else replace(self, candidate=candidate)
+        return self if candidate is self.candidate else self._replace(candidate=candidate)
 
 
 @dataclass(frozen=True, slots=True)

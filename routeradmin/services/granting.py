@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Try, Turn
 from routeradmin.services.admission import Charge
@@ -20,15 +21,19 @@ class Granted(NamedTuple):
 
 def grant_of(turn: Turn, step: Try, key: Key) -> Grant:
     """What the turn's next attempt takes."""
-    request = turn.state.request
+    return grant_for(turn.state.id, turn.state.request, turn.policy.id, step, key)
+
+
+def grant_for(turn_id: str, request: SelectRequest, policy_id: str, step: Try, key: Key) -> Grant:
+    """``grant_of`` a turn whose machine is not set up yet."""
     return Grant(
         step.candidate,
         key.uid,
         request.lease_ttl_s,
         request.estimate,
         step.resolved.route.id,
-        turn.policy.id,
-        turn.state.id,
+        policy_id,
+        turn_id,
         step.cursor,
         step.ring,
     )

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from routeradmin.engine.state import Change
+
+if TYPE_CHECKING:
+    from routeradmin.services.served import Served
+
+if TYPE_CHECKING:
+    pass
 
 MOST_CHANGES = 20_000
 MOST_TURNS = 20_000
 
-TurnRecord = Mapping[str, Any]  # the shape of GET /api/v1/turns/{id}
+# In the shape of GET /api/v1/turns/{id}, or what can still be put into it.
+TurnRecord: TypeAlias = "Mapping[str, Any] | Served"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ OFF: Tracer = _Off()
 
 def turn_started(tracer: Tracer, turn: Turn, asked: Asked, request_id: str) -> Span:
     if tracer is OFF:
-        return _OFF_SPAN
+        return OFF_SPAN
     return tracer.start(
         f"turn {turn.state.route_id}",
         {
@@ -90,7 +90,7 @@ def turn_started(tracer: Tracer, turn: Turn, asked: Asked, request_id: str) -> S
 
 
 def turn_ended(span: Span, turn: Turn, overhead_ms: float | None, at: float | None = None) -> None:
-    if span is _OFF_SPAN:
+    if span is OFF_SPAN:
         return
     halt = turn.state.halt.value if turn.state.halt is not None else "refused"
     facts: Facts = {
@@ -102,7 +102,7 @@ def turn_ended(span: Span, turn: Turn, overhead_ms: float | None, at: float | No
 
 
 def attempt_started(span: Span, step: Try, asked: Asked, number: int) -> Span:
-    if span is _OFF_SPAN:
+    if span is OFF_SPAN:
         return span
     candidate = step.candidate
     deployment, found = candidate.deployment, asked.facts
@@ -129,7 +129,7 @@ def attempt_started(span: Span, step: Try, asked: Asked, number: int) -> Span:
 
 
 def attempt_ended(span: Span, outcome: Outcome) -> None:
-    if span is _OFF_SPAN:
+    if span is OFF_SPAN:
         return
     facts = {
         "http.response.status_code": outcome.status,
@@ -185,4 +185,4 @@ def _attempt_told(span: Span, attempt: Attempt) -> None:
     span.child(name, facts, attempt.started_at).end({}, attempt.cls, attempt.ended_at)
 
 
-_OFF_SPAN: Span = OFF.start("", {}, ())
+OFF_SPAN: Span = OFF.start("", {}, ())

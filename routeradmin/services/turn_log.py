@@ -11,6 +11,10 @@ log = logging.getLogger("routeradmin.turns")
 _FINE = frozenset({"succeeded", "cancelled"})
 
 
+def tells_of_success() -> bool:
+    return log.isEnabledFor(logging.INFO)
+
+
 def tell(record: Mapping[str, Any]) -> None:
     """``record`` is the turn as the journal keeps it."""
     halt = record["halt"] or "refused"

@@ -3,15 +3,19 @@ making a model object of each would cost more than the decision it records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
 from django.db import connection, models
 
+from routeradmin.engine.explain import provenance
+from routeradmin.engine.snapshot import Candidate
 from routeradmin.journal.models import Attempt, Turn
 from routeradmin.services.journal import TurnRecord
+from routeradmin.services.served import Served
 
 _TURN = (
     "uid",
@@ -28,7 +32,6 @@ _TURN = (
     "routing",
 )
 _ATTEMPT = (
-    "turn",
     "n",
     "target",
     "deployment",
@@ -47,37 +50,54 @@ _ATTEMPT = (
     "output_tokens",
     "message",
 )
+Row = tuple[Any, ...]
 
 
 def write(records: Sequence[TurnRecord]) -> None:
     """Insert finished turns; one that was written before is left as it is. In a transaction."""
     if not records:
         return
+    turns: dict[str, Row] = {}
+    attempts: list[Row] = []
+    for record in records:
+        uid = record.id if isinstance(record, Served) else record["id"]
+        if uid not in turns:
+            turns[uid] = turn_row(record)
+            attempts += attempt_rows(record)
     with connection.cursor() as cursor:
-        cursor.executemany(_insert(Turn, _TURN), list(map(_turn, records)))
-    missing = Turn.objects.filter(
-        uid__in=[record["id"] for record in records], attempts__isnull=True
+        cursor.executemany(_insert_turn(), list(turns.values()))
+        if attempts:
+            cursor.executemany(_insert_attempt(), attempts)
+
+
+def _insert_turn() -> str:
+    table, columns = _names(Turn, _TURN)
+    places = ", ".join(["%s"] * len(_TURN))
+    # SQLite and PostgreSQL agree on this form.
+    return f"INSERT INTO {table} ({columns}) VALUES ({places}) ON CONFLICT DO NOTHING"  # noqa: S608
+
+
+def _insert_attempt() -> str:
+    """With its turn's key looked up on the way; the last parameter is the turn's id."""
+    table, columns = _names(Attempt, ("turn", *_ATTEMPT))
+    turn, names = _names(Turn, ("id", "uid"))
+    pk, uid = names.split(", ")
+    places = ", ".join(["%s"] * len(_ATTEMPT))
+    return (
+        f"INSERT INTO {table} ({columns}) SELECT {pk}, {places} FROM {turn} "  # noqa: S608
+        f"WHERE {uid} = %s ON CONFLICT DO NOTHING"
     )
-    rows = list(_attempts(records, dict(missing.values_list("uid", "pk"))))
-    if rows:
-        with connection.cursor() as cursor:
-            cursor.executemany(_insert(Attempt, _ATTEMPT), rows)
 
 
-def _insert(model: type[models.Model], fields: Sequence[str]) -> str:
+def _names(model: type[models.Model], fields: Iterable[str]) -> tuple[str, str]:
     quote = connection.ops.quote_name
     names = {field.name: str(field.column) for field in model._meta.concrete_fields}
-    columns = ", ".join(quote(names[name]) for name in fields)
-    places = ", ".join(["%s"] * len(fields))
-    # SQLite and PostgreSQL agree on this form.
-    return (
-        f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({places}) "  # noqa: S608
-        "ON CONFLICT DO NOTHING"
-    )
+    return quote(model._meta.db_table), ", ".join(quote(names[name]) for name in fields)
 
 
-def _turn(record: TurnRecord) -> tuple[Any, ...]:
-    started_at = datetime.fromisoformat(record["started_at"])
+def turn_row(record: TurnRecord) -> Row:
+    if isinstance(record, Served):
+        return _served_turn(record)
     warnings, routing = record.get("warnings"), record.get("routing")
     return (
         record["id"],
@@ -87,7 +107,7 @@ def _turn(record: TurnRecord) -> tuple[Any, ...]:
         record.get("key") or "",
         record.get("revision") or 0,
         record.get("halt") or "",
-        connection.ops.adapt_datetimefield_value(started_at),
+        connection.ops.adapt_datetimefield_value(datetime.fromisoformat(record["started_at"])),
         record.get("duration_ms"),
         record.get("overhead_ms"),
         orjson.dumps(list(warnings)).decode() if warnings else "[]",
@@ -95,19 +115,16 @@ def _turn(record: TurnRecord) -> tuple[Any, ...]:
     )
 
 
-def _attempts(records: Iterable[TurnRecord], pks: Mapping[str, int]) -> Iterator[tuple[Any, ...]]:
-    seen: set[str] = set()
-    for record in records:
-        if record["id"] in pks and record["id"] not in seen:
-            seen.add(record["id"])
-            for attempt in record.get("attempts") or ():
-                yield _attempt(attempt, pks[record["id"]])
+def attempt_rows(record: TurnRecord) -> list[Row]:
+    """Each with the id of its turn at the end."""
+    if isinstance(record, Served):
+        return [_served_attempt(record)]
+    return [_attempt(attempt, record["id"]) for attempt in record.get("attempts") or ()]
 
 
-def _attempt(attempt: Mapping[str, Any], turn_pk: int) -> tuple[Any, ...]:
+def _attempt(attempt: Mapping[str, Any], uid: str) -> Row:
     usage = attempt.get("usage") or {}
     return (
-        turn_pk,
         attempt["n"],
         attempt.get("target") or "",
         attempt.get("deployment") or "",
@@ -125,4 +142,57 @@ def _attempt(attempt: Mapping[str, Any], turn_pk: int) -> tuple[Any, ...]:
         usage.get("input"),
         usage.get("output"),
         attempt.get("message") or "",
+        uid,
+    )
+
+
+def _served_turn(served: Served) -> Row:
+    """``turn_row`` of its record, without the record."""
+    started_at = datetime.fromtimestamp(round(served.started_at * 1000) / 1000, UTC)
+    return (
+        served.id,
+        served.request_id,
+        served.resolved.route.id,
+        served.resolved.requested,
+        served.request.key_id or "",
+        served.resolved.snapshot.revision,
+        "succeeded",
+        connection.ops.adapt_datetimefield_value(started_at),
+        round((served.ended_at - served.started_at) * 1000),
+        served.overhead_ms,
+        "[]",
+        None,
+    )
+
+
+def _served_attempt(served: Served) -> Row:
+    outcome = served.outcome
+    return (
+        1,
+        *_whereabouts(served.step.candidate),
+        "",
+        outcome.status,
+        outcome.dispatch.value,
+        served.visible_events,
+        0,
+        round((served.ended_at - served.began_at) * 1000),
+        outcome.ttft_ms,
+        outcome.input_tokens,
+        outcome.output_tokens,
+        outcome.message,
+        served.id,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _whereabouts(candidate: Candidate) -> Row:
+    """The columns from ``target`` to ``billing_kind``: the same for all attempts there."""
+    credential = candidate.credential
+    return (
+        candidate.target.id,
+        candidate.key.deployment,
+        candidate.key.credential,
+        orjson.dumps(provenance(candidate)).decode(),
+        credential.auth_kind.value,
+        credential.billing_kind.value,
     )

@@ -7,10 +7,11 @@ over when its request is. Both are recorded the same way.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
-from routeradmin.engine.describe import utc_text
 from routeradmin.engine.state import (
     Dispatch,
     FailureClass,
@@ -19,15 +20,18 @@ from routeradmin.engine.state import (
     ReportState,
 )
 from routeradmin.engine.turn import Turn
-from routeradmin.engine.turn_state import Opening
+from routeradmin.engine.turn_state import HaltReason, Opening
 from routeradmin.services import tracing, turn_log
 from routeradmin.services.asking import request_of
-from routeradmin.services.journal import TurnRecord
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 from routeradmin.services.refusals import TurnBusy, TurnHalted, TurnMismatch, TurnNotFound
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.tracing import Headers
+from routeradmin.services.turn_record import as_record
+
+if TYPE_CHECKING:
+    from routeradmin.services.served import Served
 
 # A lease that ran out says nothing of what became of the request; one that was given back without
 # a report was not used.
@@ -44,8 +48,15 @@ _FACTS = frozenset(Select.model_fields) - {
 }
 
 
+# Random per process, then counted.
+_PROCESS = secrets.token_hex(10)
+_numbers = count(1)
+
+
 def new_id() -> str:
-    return secrets.token_hex(16)
+    """Unique, not secret: a turn is found by its own key only. A system call for each would cost
+    as much as the choice."""
+    return f"{_PROCESS}{next(_numbers):012x}"
 
 
 async def load(runtime: Runtime, turn_id: str, key: Key, now: float) -> Turn:
@@ -106,30 +117,21 @@ async def save(runtime: Runtime, turn: Turn, now: float) -> None:
     await runtime.store.save_turn(turn.state, now)
 
 
-def as_record(
-    turn: Turn,
-    *,
-    request_id: str = "",
-    overhead_ms: float | None = None,
-) -> dict[str, Any]:
-    """The turn as ``GET /turns/{id}`` shows it."""
-    return {
-        **turn.record(),
-        "started_at": utc_text(turn.state.started_at),
-        "request_id": request_id or None,
-        "key": turn.state.request.key_id,
-        "revision": turn.resolved.snapshot.revision,
-        "overhead_ms": overhead_ms,
-    }
-
-
-def finished(runtime: Runtime, record: TurnRecord) -> None:
+def finished(runtime: Runtime, record: Mapping[str, Any]) -> None:
     """A turn is over: into the journal, the figures and, where it failed, the log. A request that
     nothing could serve is no turn and has no record."""
     if record["halt"]:
         runtime.journal.record(record)
     runtime.meters.turn(record["halt"] or "")
     turn_log.tell(record)
+
+
+def answered(runtime: Runtime, served: Served) -> None:
+    """``finished`` for a turn whose first attempt answered."""
+    runtime.journal.record(served)
+    runtime.meters.turn(HaltReason.SUCCEEDED)
+    if turn_log.tells_of_success():
+        turn_log.tell(served.as_record())
 
 
 def record(runtime: Runtime, turn: Turn, *, request_id: str = "", headers: Headers = ()) -> None:

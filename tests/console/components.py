@@ -8,7 +8,22 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "components.html"
-SHEETS = ("tokens", "base", "parts", "dialogs", "toasts", "forms", "tables", "live")
+SHEETS = (
+    "tokens",
+    "base",
+    "parts",
+    "menus",
+    "dialogs",
+    "toasts",
+    "forms",
+    "tables",
+    "link",
+    "strip",
+    "live",
+    "panel",
+    "forced",
+)
+PROCESSES = (("a1", 118), ("b2", 118), ("c3", 118), ("d4", 117))
 UNTIL = "2026-01-01T12:00:41+00:00"
 MOMENT = "2026-01-01T12:00:00+00:00"
 
@@ -42,6 +57,8 @@ def rows() -> list[dict[str, Any]]:
 class Beats:
     """Strips with every kind of tick."""
 
+    error_share = 0.021
+
     def of(self, key: object) -> str:
         return "......" + "ooooolooeooc" * 4 + "oooooo"
 
@@ -49,13 +66,18 @@ class Beats:
 def rendered() -> str:
     from django.template import Context, Engine, engines
 
-    from routeradmin.console.board import STATES
+    from routeradmin.console.board import FIGURES, STATES, Figure
+    from routeradmin.services.live import Standing
 
     engine: Engine = engines["django"].engine  # type: ignore[attr-defined]
     source = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
     context = {
         "sheets": SHEETS,
         "states": STATES,
+        "figures": [Figure(name, title, "#strip", name == "cooling") for name, title in FIGURES],
+        "sums": dict.fromkeys(STATES, 0)
+        | {"healthy": 41, "total": 44, "cooling": 2, "active": 17, "rpm": 1240},
+        "standing": Standing(118, PROCESSES, (("d4", 117, False),), (), ()),
         "meters": (0, 3, 7, 8),
         "rows": rows(),
         "beats": Beats(),

@@ -32,27 +32,8 @@ def test_a_candidate_marked_down_is_refused_and_the_call_says_so(
     assert "Would use <b>chat-2</b>" in asked(as_viewer)
     page = asked(as_viewer, down="near/by/open", draws="10")
     assert "Nothing may be used" in page
-    assert 'value="near/by/open" checked' in page
     assert '"overlay": {"near/by/open": {"disabled": true}}' in page
     assert "/api/v1/simulate" in page
-
-
-def test_added_load_fills_what_has_a_limit(usable: Runtime, as_viewer: Client) -> None:
-    limit = {"max_parallel_requests": 4}
-    changes.update("deployments", "near/by", limit, BY, if_match="*")
-    assert "Would use" in asked(as_viewer, **{"load:near/by/open": "3"}).replace(
-        "As assumed, it would", "Would"
-    )
-    page = asked(as_viewer, **{"load:near/by/open": "4"})
-    assert "parallel-limit" in page
-    assert 'name="load:near/by/open" value="4"' in page
-
-
-def test_a_link_with_several_candidates_down_is_understood(
-    usable: Runtime, as_viewer: Client
-) -> None:
-    page = asked(as_viewer, down=["near/by/open, acme-large/acme-key", "acme-large/acme-two"])
-    assert page.count(" checked") == 3
 
 
 def test_the_policys_fallback_routes_are_told_when_nobody_is_selected(
@@ -77,3 +58,27 @@ def test_what_no_caller_could_ask_is_told_beside_its_field(
         answer = as_viewer.get("/explain", {"model": "chat", name: value})
         assert answer.status_code == 422
         assert name in answer.context["form"].errors
+
+
+def ask(browser: Client, **more: str) -> str:
+    query = {"model": "acme:acme-large", "draws": "50", **more}
+    return browser.get("/explain", query).content.decode()
+
+
+def test_a_candidate_that_is_full_by_assumption_is_refused(
+    catalog: Runtime, as_viewer: Client
+) -> None:
+    key = "acme-large/acme-key"
+    assert "parallel" not in ask(as_viewer)
+    page = ask(as_viewer, load=f"{key}=8")
+    assert '<span class="tag bad">parallel-limit</span>' in page
+    assert "/api/v1/simulate" in page
+    assert "&quot;active&quot;: 8" in page
+
+
+def test_a_load_that_is_no_number_is_told_beside_its_field(
+    catalog: Runtime, as_viewer: Client
+) -> None:
+    answer = as_viewer.get("/explain", {"model": "chat", "load": "acme-large/acme-key"})
+    assert answer.status_code == 422
+    assert "Write acme-large/acme-key as deployment/credential=8." in answer.content.decode()

@@ -27,6 +27,7 @@ from routeradmin.services.keys import Key, token_hash
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.secrets import Opened
 from tests.conftest import FERNET_KEY, FakeClock
+from tests.records import told
 
 KEY = "rk_test-key-0123456789"
 SECRET = "sk-{}-q7Zx93vWk2LmN8pR"
@@ -212,7 +213,7 @@ class Gateway:
     @property
     def records(self) -> list[dict[str, Any]]:
         """Turn records that wait for the database, oldest first."""
-        return [dict(record) for record in self.runtime.journal._turns]
+        return [told(record) for record in self.runtime.journal._turns]
 
     @property
     def record(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from routeradmin.worker.loop import Job
 from routeradmin.worker.starting import demo_jobs
 from tests import factories as make
 from tests.conftest import FakeClock
+from tests.records import told
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_callers_come_when_they_are_due_and_are_recorded_as_the_demos(
         await traffic.run(runtime)
         while not runtime.journal.waiting:
             await runtime.sleep(0)
-        turns = runtime.journal.take().turns
+        turns = list(map(told, runtime.journal.take().turns))
         assert {turn["key"] for turn in turns} == {CALLER.uid}
         assert {turn["route"] for turn in turns} <= PER_SECOND.keys()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import aiohttp
+from aiohttp.streams import StreamReader
 from multidict import CIMultiDictProxy
 
-from routeradmin.adapters.upstream.attempt import Attempt
-from routeradmin.adapters.upstream.failures import UpstreamFailure, failure_of
+from routeradmin.adapters.upstream.failures import LIBRARY_ERRORS, UpstreamFailure, failure_of
+from routeradmin.adapters.upstream.line import Line
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
@@ -16,13 +16,15 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 class UpstreamAnswer:
     """`headers` are as received, names in any case. Redirects are answers like any other."""
 
-    __slots__ = ("_attempt", "_content", "headers", "status")
+    __slots__ = ("_content", "_line", "headers", "status")
 
-    def __init__(self, response: aiohttp.ClientResponse, attempt: Attempt) -> None:
-        self._attempt = attempt
-        self._content = response.content
-        self.status: int = response.status
-        self.headers: CIMultiDictProxy[str] = response.headers
+    def __init__(
+        self, status: int, headers: CIMultiDictProxy[str], content: StreamReader, line: Line
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self._content = content
+        self._line = line
 
     async def read(self, max_bytes: int = MAX_BODY_BYTES) -> bytes:
         """The whole body, decompressed. Raises UpstreamFailure, `too-large` above the bound."""
@@ -31,7 +33,7 @@ class UpstreamAnswer:
         while part := await self.chunk():
             size += len(part)
             if size > max_bytes:
-                self._attempt.abort()
+                self._line.abort()
                 text = f"the answer is larger than {max_bytes} bytes"
                 raise UpstreamFailure("too-large", "accepted", text)
             parts.append(part)
@@ -41,13 +43,19 @@ class UpstreamAnswer:
         """What has arrived since the last time, waiting for some; empty at the end of the body.
         Raises UpstreamFailure."""
         content = self._content
+        # Asked for directly, because the library would drop what arrived before the connection
+        # broke, and because what is there already needs neither a wait nor its clock.
+        if content._buffer:
+            return content._read_nowait(-1)
+        if content._eof and content.exception() is None:
+            return b""
+        silence = self._line.wait()
         try:
-            if content._buffer and content.exception() is not None:
-                # The library would drop what arrived before the connection broke.
-                return content._read_nowait(-1)
             return await content.readany()
-        except (aiohttp.ClientError, OSError, aiohttp.http.HttpProcessingError) as problem:
-            raise failure_of(problem, "accepted", head_expired=False) from None
+        except LIBRARY_ERRORS as problem:
+            raise failure_of(problem, "accepted", expired=self._line.expired) from None
+        finally:
+            silence.cancel()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes. Raises UpstreamFailure."""

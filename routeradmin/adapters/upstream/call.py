@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import quote
 
-Headers = Mapping[str, str] | Iterable[tuple[str, str]]
+from routeradmin.adapters.upstream.head import CommonHeaders, Pairs
+
+Headers = Mapping[str, str] | Pairs | CommonHeaders
 
 
 @dataclass(slots=True, frozen=True)
@@ -30,19 +33,24 @@ class EndpointSettings:
 DEFAULT_SETTINGS = EndpointSettings()
 
 
-@dataclass(slots=True, frozen=True)
-class UpstreamCall:
+class UpstreamCall(NamedTuple):
     """One HTTP request. The URL is sent as it is: build it from a checked base URL.
 
     Headers are the caller's alone (Idempotency-Key and credentials included); Content-Length and
-    Host are always made from body and URL.
+    Host are always made from body and URL. `more` are headers of this call beside `headers`, which
+    calls that are alike may share; no name stands in both.
     """
 
-    url: str = field(repr=False)  # a query may hold a key
-    headers: Headers = field(default=(), repr=False)
-    body: bytes = field(default=b"", repr=False)
+    url: str
+    headers: Headers = ()
+    body: bytes = b""
     method: str = "POST"
     settings: EndpointSettings = DEFAULT_SETTINGS
+    more: Pairs = ()
+
+    def __repr__(self) -> str:
+        # URL and headers may hold secrets, the body holds a prompt
+        return f"UpstreamCall(method={self.method!r}, settings={self.settings!r})"
 
 
 def path_segment(name: str) -> str:

@@ -5,7 +5,6 @@ Messages are made here and never quote the library's: those repeat URLs and head
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import ssl
 from typing import Literal
@@ -28,6 +27,16 @@ FailureKind = Literal[
     "too-large",
 ]
 Dispatch = Literal["not-sent", "unknown", "accepted"]
+Expired = Literal["timeout-header", "timeout-idle", "timeout-total"]
+
+_EXPIRED: dict[Expired, str] = {
+    "timeout-header": "the upstream did not answer in time",
+    "timeout-idle": "the upstream fell silent in the middle of its answer",
+    "timeout-total": "the answer was not complete in the total time",
+}
+
+# What the library raises for an exchange that went wrong.
+LIBRARY_ERRORS = (aiohttp.ClientError, OSError, aiohttp.http.HttpProcessingError)
 
 # What goes wrong with certificates in practice, by OpenSSL's verification code.
 _CERTIFICATE_FAULTS = {
@@ -56,15 +65,20 @@ class UpstreamFailure(Exception):
         self.message = message
 
 
-def failure_of(problem: Exception, dispatch: Dispatch, *, head_expired: bool) -> UpstreamFailure:
-    """The failure for an exception that aiohttp raised."""
-    kind, message = _before_sending(problem) if dispatch == "not-sent" else _after(problem)
-    if head_expired:
-        kind, message = "timeout-header", "the upstream did not answer in time"
+def failure_of(
+    problem: BaseException, dispatch: Dispatch, *, expired: Expired | None
+) -> UpstreamFailure:
+    """The failure for an exception of aiohttp; ``expired`` is the clock that cut the call off."""
+    if dispatch == "not-sent":
+        kind, message = _before_sending(problem)
+    elif expired is not None:
+        kind, message = expired, _EXPIRED[expired]
+    else:
+        kind, message = _after(problem)
     return UpstreamFailure(kind, dispatch, message)
 
 
-def _before_sending(problem: Exception) -> tuple[FailureKind, str]:
+def _before_sending(problem: BaseException) -> tuple[FailureKind, str]:
     match problem:
         case aiohttp.ConnectionTimeoutError():
             return "timeout-connect", "the connection was not made in time"
@@ -89,12 +103,8 @@ def _before_sending(problem: Exception) -> tuple[FailureKind, str]:
     return "protocol", "the request cannot be sent: its URL, headers or proxy are malformed"
 
 
-def _after(problem: Exception) -> tuple[FailureKind, str]:
+def _after(problem: BaseException) -> tuple[FailureKind, str]:
     match problem:
-        case aiohttp.SocketTimeoutError():
-            return "timeout-idle", "the upstream fell silent in the middle of its answer"
-        case asyncio.TimeoutError():
-            return "timeout-total", "the answer was not complete in the total time"
         case aiohttp.ClientPayloadError() if _is_malformed(problem):
             return "protocol", "the body of the answer is not encoded as its headers say"
         case aiohttp.ClientPayloadError():
@@ -108,7 +118,7 @@ def _after(problem: Exception) -> tuple[FailureKind, str]:
     return "protocol", "the upstream's answer is not HTTP"
 
 
-def _is_malformed(problem: Exception) -> bool:
+def _is_malformed(problem: BaseException) -> bool:
     return isinstance(problem.__cause__, aiohttp.http_exceptions.ContentEncodingError)
 
 

@@ -1,7 +1,8 @@
-"""One session with its connection pool per distinct endpoint settings; bounded."""
+"""One pool of connections per distinct endpoint settings; bounded."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
 from collections import OrderedDict
@@ -10,32 +11,47 @@ import aiohttp
 from aiohttp.resolver import ThreadedResolver
 
 from routeradmin.adapters.addresses import Policy
+from routeradmin.adapters.alarms import after
 from routeradmin.adapters.guard import GuardedResolver, GuardedSockets
-from routeradmin.adapters.upstream.attempt import NotingRequest
 from routeradmin.adapters.upstream.call import EndpointSettings
 from routeradmin.adapters.upstream.failures import UpstreamFailure
+from routeradmin.adapters.upstream.way import Way
 
 _MAX_POOLS = 256
-_MAX_HEAD_FIELD_BYTES = 64 * 1024
-_MAX_HEAD_FIELDS = 512
-_READ_BUFFER_BYTES = 256 * 1024
-
-# Decompression costs the event loop more than it saves, and can hold back a stream's first frame.
-# An upstream that compresses all the same is understood.
-_DEFAULT_HEADERS = {"user-agent": "routeradmin", "accept": "*/*", "accept-encoding": "identity"}
+_MAX_WAYS = 4096
 
 
 class Pool:
-    """A session and the number of calls that are using it."""
+    """Connections, the number of calls that are using them, and their clocks.
 
-    __slots__ = ("in_flight", "session", "timeout")
+    The connections are aiohttp's, with its parser of answers. Its session, which stands in front
+    of them for browsers' needs (cookies, redirects, a task for each body, three timers a call),
+    costs four times what they do, and does nothing that is wanted here.
+    """
 
-    def __init__(self, session: aiohttp.ClientSession, settings: EndpointSettings) -> None:
-        self.session = session
+    __slots__ = ("_ways", "connector", "head", "idle", "in_flight", "settings", "timeout", "total")
+
+    def __init__(self, connector: aiohttp.TCPConnector, settings: EndpointSettings) -> None:
+        self.connector = connector
+        self.settings = settings
         self.in_flight = 0
         self.timeout = aiohttp.ClientTimeout(
-            total=settings.total_timeout_s, connect=settings.connect_timeout_s
+            connect=min(settings.connect_timeout_s, settings.total_timeout_s)
         )
+        self.head = after(settings.header_timeout_s)
+        self.idle = after(settings.idle_timeout_s)
+        self.total = after(settings.total_timeout_s)
+        self._ways: dict[tuple[str, str], Way] = {}
+
+    def way(self, method: str, url: str, policy: Policy) -> Way:
+        """Raises UrlRefused, ValueError for a URL that cannot be asked."""
+        way = self._ways.get((method, url))
+        if way is None:
+            if len(self._ways) >= _MAX_WAYS:
+                self._ways.clear()
+            loop = asyncio.get_running_loop()
+            way = self._ways[method, url] = Way.to(method, url, self.settings.proxy, policy, loop)
+        return way
 
 
 class Pools:
@@ -52,7 +68,7 @@ class Pools:
         pool = self._pools.get(key)
         known = pool is not None
         if pool is None:
-            pool = self._pools[key] = Pool(self._session(settings), settings)
+            pool = self._pools[key] = Pool(self._connector(settings), settings)
         self._pools.move_to_end(key)
         pool.in_flight += 1
         if not known:
@@ -66,38 +82,22 @@ class Pools:
     async def close(self) -> None:
         pools, self._pools = self._pools, OrderedDict()
         for pool in pools.values():
-            await pool.session.close()
+            await pool.connector.close()
 
     async def _close_idle(self) -> None:
         surplus = len(self._pools) - _MAX_POOLS
         idle = [key for key, pool in self._pools.items() if not pool.in_flight][: max(0, surplus)]
         for pool in [self._pools.pop(key) for key in idle]:
-            await pool.session.close()
+            await pool.connector.close()
 
-    def _session(self, settings: EndpointSettings) -> aiohttp.ClientSession:
+    def _connector(self, settings: EndpointSettings) -> aiohttp.TCPConnector:
         trust: ssl.SSLContext | bool = authorities(settings.ca_file) if settings.ca_file else True
-        connector = aiohttp.TCPConnector(
+        return aiohttp.TCPConnector(
             resolver=GuardedResolver(ThreadedResolver(), self._policy),
             socket_factory=GuardedSockets(self._policy),
             ssl=trust,
             limit=0,  # how many calls may run at once is decided by leases, not by a queue here
         )
-        session = aiohttp.ClientSession(
-            connector=connector,
-            request_class=NotingRequest,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers=_DEFAULT_HEADERS,
-            skip_auto_headers=("content-type",),
-            trust_env=False,
-            proxy=settings.proxy,
-            max_line_size=_MAX_HEAD_FIELD_BYTES,
-            max_field_size=_MAX_HEAD_FIELD_BYTES,
-            max_headers=_MAX_HEAD_FIELDS,
-            read_bufsize=_READ_BUFFER_BYTES,
-        )
-        # aiohttp repeats a GET whose connection breaks; here one call is one request on the wire.
-        session._retry_connection = False
-        return session
 
 
 def _file_version(path: str) -> object:

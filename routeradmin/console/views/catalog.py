@@ -12,7 +12,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.catalog import rows
-from routeradmin.console import catalog, consequences, curl, errands, writes
+from routeradmin.console import catalog, consequences, curl, errands, standing, writes
 from routeradmin.console.access import admin
 from routeradmin.console.consequences import named_cell
 from routeradmin.console.drafts import Draft, nested
@@ -20,7 +20,7 @@ from routeradmin.console.htmx import see_other
 from routeradmin.console.listing import listing
 from routeradmin.console.nouns import Noun, as_cell
 from routeradmin.console.questions import Affected, Answer, Question, ask
-from routeradmin.console.sheets import Sheet
+from routeradmin.console.sheets import CHECK, Sheet
 from routeradmin.console.wording import one_of
 from routeradmin.journal.models import AuditEntry
 from routeradmin.services import changes, runtime
@@ -42,17 +42,21 @@ def urls(noun: Noun) -> list[URLPattern]:
 
 @require_safe
 def list_view(request: HttpRequest, noun: Noun) -> HttpResponse:
+    place = standing.place()
     found = listing(noun, catalog.index(), request.GET)
-    return render(request, "console/catalog/list.html", {"noun": noun, "list": found})
+    context = {"noun": noun, "list": found, "place": place}
+    return render(request, "console/catalog/list.html", context)
 
 
 @require_safe
 def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
+    place = standing.place()
     index = catalog.index()
     entry = noun.find(index, uid)
     if entry is None:
         raise Http404(f"There is no {noun.one} {uid!r}.")
     context = {
+        "place": place,
         "noun": noun,
         "uid": uid,
         "heading": noun.name_of(entry),
@@ -183,7 +187,8 @@ def _given(form: Draft) -> dict[str, Any]:
 
 
 def _only_tries(request: HttpRequest) -> bool:
-    return request.POST.get("do") == "preview"
+    """``preview`` is asked for by a button, ``check`` by the page while somebody types."""
+    return request.POST.get("do") in ("preview", CHECK)
 
 
 def _previewed(

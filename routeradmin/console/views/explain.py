@@ -12,12 +12,10 @@ from pydantic import ValidationError
 
 from routeradmin.console import catalog, curl, errands, routing
 from routeradmin.console.forms.explain import ExplainForm
-from routeradmin.console.routing import Told
-from routeradmin.console.standing import by_deployment
 from routeradmin.engine.errors import EngineError
 from routeradmin.services import explaining, runtime
 from routeradmin.services.keys import Key
-from routeradmin.services.messages import Assumed, Select, Simulate
+from routeradmin.services.messages import Select, Simulate
 
 
 @require_safe
@@ -57,56 +55,36 @@ def _names() -> list[str]:
 def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
     person = Key(uid="", name=request.user.get_username(), scopes=frozenset({"read"}))
     body, current = form.body(), runtime.get()
-    overlay, draws = _overlay(form), form.cleaned_data["draws"] or 0
-    asked = Select(**body)
-    message = Simulate(**body, overlay=overlay, draws=draws or 1)
+    overlay = form.overlay()
+    draws = form.cleaned_data["draws"] or 0
+    simulated: dict[str, Any] | None = None
 
     async def on_the_loop() -> dict[str, Any]:
-        if not draws and not overlay:
-            return {"explanation": await explaining.explain(current, asked, person)}
-        found = await explaining.simulate(current, message, person)
-        if not overlay:  # nothing is assumed: the explanation can tell of the session as well
-            found["explanation"] = await explaining.explain(current, asked, person)
-        return found
+        if draws or overlay:
+            message = Simulate(**body, **_simulated(overlay, draws))
+            found = await explaining.simulate(current, message, person)
+            if not overlay:  # nothing is assumed: the explanation can tell of the session as well
+                found["explanation"] = await explaining.explain(current, Select(**body), person)
+            return found
+        return {"explanation": await explaining.explain(current, Select(**body), person)}
 
-    found = async_to_sync(on_the_loop)()
-    explanation, is_simulated = found["explanation"], bool(draws or overlay)
+    simulated = async_to_sync(on_the_loop)()
     return {
-        "explanation": explanation,
-        "candidates": _candidates(explanation, form),
-        "assumed": bool(overlay),
-        "routing": routing.told(explanation),
-        "shares": _shares(found.get("shares", {})) if draws else [],
-        "refused": found.get("refused", 0) if draws else 0,
+        "explanation": simulated["explanation"],
+        "routing": routing.told(simulated["explanation"]),
+        "shares": _shares(simulated.get("shares", {})) if draws else [],
+        "refused": simulated.get("refused", 0) if draws else 0,
         "draws": draws,
-        "curl": _call(body, message) if is_simulated else curl.post("explain", body),
+        "assumed": bool(overlay),
+        "curl": curl.post("simulate", body | _simulated(overlay, draws))
+        if draws or overlay
+        else curl.post("explain", body),
     }
 
 
-def _overlay(form: ExplainForm) -> dict[str, Assumed]:
-    """What is assumed: down is disabled, load comes on top of what is active now."""
-    active = {row["id"]: row["active"] for rows in by_deployment().values() for row in rows}
-    load = {name: active.get(name, 0) + more for name, more in form.load().items()}
-    return {
-        name: Assumed(disabled=name in form.down() or None, active=load.get(name))
-        for name in [*form.down(), *load]
-    }
-
-
-def _candidates(explanation: Told, form: ExplainForm) -> list[dict[str, Any]]:
-    """The explanation's candidates, with what is assumed of each."""
-    down, load = form.down(), form.load()
-    return [
-        {**target, "id": uid, "is_down": uid in down, "load": load.get(uid, "")}
-        for target in explanation["targets"]
-        for uid in [f"{target['serving_model_id']}/{target['credential_id']}"]
-    ]
-
-
-def _call(body: dict[str, Any], message: Simulate) -> str:
-    overlay = {name: one.model_dump(exclude_none=True) for name, one in message.overlay.items()}
-    given = {"overlay": overlay} if overlay else {}
-    return curl.post("simulate", {**body, **given, "draws": message.draws})
+def _simulated(overlay: dict[str, Any], draws: int) -> dict[str, Any]:
+    """What a simulation is asked beside the request; without draws one shows the assumed state."""
+    return {"overlay": overlay, "draws": max(draws, 1)}
 
 
 def _shares(shares: dict[str, float]) -> list[dict[str, Any]]:

@@ -53,10 +53,11 @@ class Wishes:
 _NONE = Wishes()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asked:
     """``api`` is the called protocol, ``operation`` it or ``count_tokens``; ``raw`` the body.
-    ``headers`` are the request's own, names in lower case."""
+    ``headers`` are the request's own, names in lower case. Nobody changes one (see
+    ``SelectRequest``)."""
 
     api: str
     operation: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -66,16 +66,14 @@ class Progress:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(NamedTuple):
     """A good answer that came in one piece, in the client's protocol."""
 
     status: int
     body: bytes
 
 
-@dataclass(slots=True)
-class Attempted:
+class Attempted(NamedTuple):
     """``document`` is the upstream's error, in ``protocol``; ``last`` a held-back last frame."""
 
     facts: AttemptFacts
@@ -85,8 +83,7 @@ class Attempted:
     last: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """What an attempt needs. ``redact`` takes secrets out of errors, ``clean`` out of answers."""
 
     client: UpstreamClient

@@ -11,7 +11,8 @@ import orjson
 from routeradmin.adapters import translate
 from routeradmin.adapters.redaction import PARTIAL_FROM, Redactor
 from routeradmin.adapters.sealing import Secret
-from routeradmin.adapters.upstream import EndpointSettings, UpstreamCall
+from routeradmin.adapters.upstream import CommonHeaders, EndpointSettings, UpstreamCall
+from routeradmin.adapters.upstream.call import Headers
 from routeradmin.engine.eligibility import TRANSLATIONS
 from routeradmin.engine.objects import Deployment
 from routeradmin.engine.snapshot import Candidate, Snapshot
@@ -27,11 +28,14 @@ _STREAM_ACCEPT = "text/event-stream, application/json"
 
 
 class Base(NamedTuple):
-    """What every call of a candidate has in common, as long as its secret stays the same."""
+    """What every call of a candidate has in common, as long as its secret stays the same.
+
+    ``common`` are the headers of calls for whole answers, and those of calls for streams.
+    """
 
     secret: Secret | None
     url: str
-    headers: dict[str, str]
+    common: tuple[CommonHeaders, CommonHeaders]
     settings: EndpointSettings
 
 
@@ -104,17 +108,18 @@ class CallMaker:
         """``trace``: headers that carry the trace on. Raises NoSecret."""
         asked = self._asked
         base = self._base(candidate, protocol)
-        headers = base.headers.copy()
-        if asked.facts.stream:
-            headers["accept"] = _STREAM_ACCEPT
-        headers["idempotency-key"] = self._idempotency_key
+        headers: Headers
+        headers = common = base.common[asked.facts.stream]
+        more = {"idempotency-key": self._idempotency_key}
         if trace:
-            headers.update(trace)
+            more.update(trace)
         if asked.wishes.forwarded and protocol == asked.api:
             own = dict(candidate.deployment.endpoint.headers)
-            headers.update((name, v) for name, v in asked.wishes.forwarded if name not in own)
+            more.update((name, v) for name, v in asked.wishes.forwarded if name not in own)
+        if not common.headers.keys().isdisjoint(more):  # those of this call replace the common ones
+            headers, more = {**common.headers, **more}, {}
         body = self._body(candidate, protocol)
-        return UpstreamCall(base.url, headers, body, settings=base.settings)
+        return UpstreamCall(base.url, headers, body, "POST", base.settings, more.items())
 
     def _base(self, candidate: Candidate, protocol: str) -> Base:
         operation = self._asked.operation if protocol == self._asked.api else protocol
@@ -126,7 +131,10 @@ class CallMaker:
             headers = calling.call_headers(endpoint, credential, secret, protocol)
             headers["content-type"] = "application/json"
             url = endpoint.base_url + _PATHS[operation]
-            base = self._ways.bases[key] = Base(secret, url, headers, calling.settings_of(endpoint))
+            streaming = headers | {"accept": _STREAM_ACCEPT}
+            common = (CommonHeaders(headers), CommonHeaders(streaming))
+            settings = calling.settings_of(endpoint)
+            base = self._ways.bases[key] = Base(secret, url, common, settings)
         return base
 
     def redactor(self, candidate: Candidate) -> Redactor | None:

@@ -30,10 +30,11 @@ class Invalid(Exception):
         self.param = param
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Facts:
     """``input_tokens`` is an upper bound, None where there is none. ``choices``: answers asked
-    for. ``usage_wanted``: the client itself asked for the usage chunk of a stream."""
+    for. ``usage_wanted``: the client itself asked for the usage chunk of a stream. Nobody changes
+    them (see ``SelectRequest``)."""
 
     model: str
     stream: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from routeradmin.adapters.alarms import Alarm, after
 from routeradmin.engine.state import Lease, LeaseFenced, LeaseNotFound
 from routeradmin.services.runtime import Runtime
 
@@ -12,25 +13,25 @@ log = logging.getLogger(__name__)
 
 
 class Renewal:
-    """Renews at every third of ``ttl_s`` until ``stop``; costs one timer while nothing is due."""
+    """Renews at every third of ``ttl_s`` until ``stop``; costs an alarm while nothing is due."""
 
-    __slots__ = ("_lease", "_runtime", "_task", "_timer", "_ttl_s")
+    __slots__ = ("_alarm", "_lease", "_runtime", "_task", "_ttl_s")
 
     def __init__(self, runtime: Runtime, lease: Lease, ttl_s: float) -> None:
         self._runtime = runtime
         self._lease = lease
         self._ttl_s = ttl_s
         self._task: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm: Alarm | None = None
         self._wind()
 
     def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
 
     def _wind(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._ttl_s / 3, self._due)
+        self._alarm = after(self._ttl_s / 3).set(self._due)
 
     def _due(self) -> None:
         self._wind()

@@ -1,20 +1,24 @@
 """A turn carried out: the engine's machine says what is next, this does it until it halts.
 
 Every slot that is taken is given back exactly once, whatever ends the attempt: its answer, the
-client leaving, the deadline, the server stopping.
+client leaving, the deadline, the server stopping. A first attempt in whose way nothing stands is
+made without the machine, which is set up where that attempt fails.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from routeradmin.engine.outcome import AttemptFacts, Ending, classify
-from routeradmin.engine.state import FailureClass, Lease, Outcome
+from routeradmin.engine.select import choose
+from routeradmin.engine.state import FailureClass, Lease, Outcome, Settlement
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
 from routeradmin.engine.turn_state import HaltReason
 from routeradmin.services import admission, circumstances, granting, tracing, turns
+from routeradmin.services.affinity import Session
 from routeradmin.services.asking import Asking, asking_of, needs_words, resolve_allowed
 from routeradmin.services.calling import NoSecret
 from routeradmin.services.inference import attempt, gen_ai, sessions, streaming
@@ -29,24 +33,11 @@ from routeradmin.services.keys import Key
 from routeradmin.services.metering import INFERENCE
 from routeradmin.services.metering.meters import Call
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.served import Served
 from routeradmin.services.tracing import Span
+from routeradmin.services.turn_record import as_record
 
 BYTES_PER_TOKEN = 4  # what is charged for an answer that reports no usage
-
-
-@dataclass(slots=True)
-class Result:
-    """How a turn ended. ``refused`` is the key limit that ended it; ``attempted`` the last
-    attempt, ``step`` where it went; ``record`` is what the journal got."""
-
-    halt: Halt
-    turn: Turn
-    attempted: Attempted | None
-    step: Try | None
-    refused: admission.Refusal | None
-    overhead_ms: float
-    record: dict[str, Any]
-    api: str
 
 
 async def asking_for(runtime: Runtime, asked: Asked, key: Key) -> Asking:
@@ -65,8 +56,20 @@ async def asking_for(runtime: Runtime, asked: Asked, key: Key) -> Asking:
     return Asking(request, resolve_allowed(runtime, request, key, now))
 
 
+class Begun(NamedTuple):
+    """A first attempt that was begun without the machine: where, when, on which lease."""
+
+    step: Try
+    at: float
+    lease_id: str
+
+
 class Turning:
-    """One request on its way. Raises ModelNotFound and RouteNotAllowed before anything is done."""
+    """One request on its way; after ``run``, how it went.
+
+    ``halt`` is its end, ``attempted`` the last attempt and ``step`` where that went; ``refused``
+    is the key limit that ended it, ``record`` what the journal got.
+    """
 
     def __init__(
         self,
@@ -80,48 +83,112 @@ class Turning:
     ) -> None:
         self._started = perf_counter()
         self._runtime = runtime
-        self._asked = asked
         self._key = key
         self._sink = sink
         self._interrupt = interrupt
         self._request_id = request_id
-        now = runtime.clock()
-        arrived = now if asking.at is None else asking.at
-        self._asking, self._resolved = asking, asking.resolved
-        has_affinity = self._resolved.route.affinity_ttl_s > 0
-        self._session = sessions.session_of(asked) if has_affinity else None
-        deadline_s = asked.wishes.deadline_s
-        self.turn = Turn.start(
-            turns.new_id(),
-            self._resolved,
-            asking.request,
-            now,
-            routing=circumstances.routing_of(runtime, asking, now),
-            deadline_at=None if deadline_s is None else arrived + deadline_s,
-            streaming=asked.facts.stream,
-        )
-        self._span = tracing.turn_started(runtime.tracer, self.turn, asked, request_id)
-        if self.turn.state.deadline_at is not None:
-            interrupt.at(max(0.0, self.turn.state.deadline_at - now))
-        idempotency_key = asked.wishes.idempotency_key or self.turn.state.id
-        self._calls = CallMaker(runtime, self._resolved.snapshot, asked, idempotency_key)
-        self._attempted: Attempted | None = None
-        self.step: Try | None = None
-        self._refused: admission.Refusal | None = None
+        self._id = turns.new_id()
+        self._started_at = runtime.clock()
+        self._turn: Turn | None = None
+        self._begun: Begun | None = None
+        self._served: Served | None = None
+        self._session: Session | None = None
+        self._span = tracing.OFF_SPAN
+        self._asking = asking
+        idempotency_key = asked.wishes.idempotency_key or self._id
+        self._calls = CallMaker(runtime, asking.resolved.snapshot, asked, idempotency_key)
         self._elsewhere_s = 0.0  # waiting for upstreams, and between rounds
+        self.asked = asked
+        self.resolved = asking.resolved
+        self.halt = Halt(None)
+        self.attempted: Attempted | None = None
+        self.step: Try | None = None
+        self.refused: admission.Refusal | None = None
+        self.overhead_ms = 0.0
 
-    async def run(self) -> Result:
+    @property
+    def turn(self) -> Turn:
+        """The machine, made when it is needed: nearly all turns are over with one attempt."""
+        if self._turn is None:
+            self._turn = self._set_up()
+        return self._turn
+
+    @property
+    def attempts(self) -> int:
+        """How many have begun."""
+        return int(self._begun is not None) if self._turn is None else self._turn.attempts
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        if self._served is not None:
+            return self._served.as_record()
+        overhead_ms = round(self.overhead_ms, 3)
+        return as_record(self.turn, request_id=self._request_id, overhead_ms=overhead_ms)
+
+    async def run(self) -> Halt:
         """Raises nothing that an upstream or a client could cause."""
         try:
-            return await self._run()
+            halt = await self._first() if self._is_plain() else None
+            self.halt = halt or await self._go_on()
         except BaseException as problem:
             self._span.end({}, type(problem).__name__)
             raise
+        self._over()
+        return self.halt
 
-    async def _run(self) -> Result:
+    def _is_plain(self) -> bool:
+        """Whether nothing but the route has a say in the first attempt, and nobody follows it."""
+        route, asking = self.resolved.route, self._asking
+        return (
+            asking.decision is None
+            and asking.request.preferences is None
+            and not route.rules
+            and route.affinity_ttl_s <= 0
+            and route.policy.turn.deadline_s is None
+            and self.asked.wishes.deadline_s is None
+            and self._interrupt.reason is None
+            and self._runtime.tracer is tracing.OFF
+        )
+
+    async def _first(self) -> Halt | None:
+        """The attempt that the machine would begin with, where it answers; None: the machine has
+        the rules for what comes now."""
+        runtime, request, now = self._runtime, self._asking.request, self._started_at
+        if runtime.limits.refusal(self._key, request.estimate, now) is not None:
+            return None
+        found = choose(self.resolved, request, runtime.store, now, runtime.rng)
+        if found is None or found.note:
+            return None
+        candidate, cursor, tier, _, _, ring = found
+        await self._try(Try(candidate, cursor, self.resolved, tier, ring=ring), now)
+        return _SUCCEEDED if self._served is not None else None
+
+    def _set_up(self) -> Turn:
+        runtime, asked, now = self._runtime, self.asked, self._started_at
+        arrived = now if self._asking.at is None else self._asking.at
+        deadline_s = asked.wishes.deadline_s
+        turn = Turn.start(
+            self._id,
+            self.resolved,
+            self._asking.request,
+            now,
+            routing=circumstances.routing_of(runtime, self._asking, now),
+            deadline_at=None if deadline_s is None else arrived + deadline_s,
+            streaming=asked.facts.stream,
+        )
+        if self._begun is not None:
+            turn.catch_up(*self._begun)
+        if self.resolved.route.affinity_ttl_s > 0:
+            self._session = sessions.session_of(asked)
+        self._span = tracing.turn_started(runtime.tracer, turn, asked, self._request_id)
+        if turn.state.deadline_at is not None:
+            self._interrupt.at(max(0.0, turn.state.deadline_at - runtime.clock()))
+        return turn
+
+    async def _go_on(self) -> Halt:
         runtime, turn = self._runtime, self.turn
         preferred = runtime.affinity.preferred(
-            self._resolved, self._session, self._key.uid, turn.state.started_at
+            self.resolved, self._session, self._key.uid, turn.state.started_at
         )
         while True:
             now = runtime.clock()
@@ -140,12 +207,12 @@ class Turning:
             elif isinstance(step, Wait):
                 await self._wait(step, now)
             else:
-                return self._over(step)
+                return step
 
     def _admits(self) -> bool:
-        key, estimate = self._key, self.turn.state.request.estimate
-        self._refused = self._runtime.limits.refusal(key, estimate, self._runtime.clock())
-        return self._refused is None
+        estimate = self._asking.request.estimate
+        self.refused = self._runtime.limits.refusal(self._key, estimate, self._runtime.clock())
+        return self.refused is None
 
     async def _wait(self, step: Wait, now: float) -> None:
         runtime, waiting = self._runtime, perf_counter()
@@ -156,28 +223,27 @@ class Turning:
         runtime.meters.queue.observe(waited_s)
 
     async def _try(self, step: Try, now: float) -> None:
-        runtime, turn = self._runtime, self.turn
-        grant = granting.grant_of(turn, step, self._key)
+        runtime, request = self._runtime, self._asking.request
+        policy_id = self.resolved.route.policy.id
+        grant = granting.grant_for(self._id, request, policy_id, step, self._key)
         granted = await granting.take(runtime, grant, self._key, now)
         if granted is None:
-            turn.lost(step.candidate.key)
+            if self._turn is not None:
+                self._turn.lost(step.candidate.key)
             return
         lease, charge = granted
-        step = step.on(grant.granted(lease))
-        circumstances.note_session(
-            runtime, self._asking, self._session, now, lease.key, turn.state.routing
-        )
-        number = turn.begin(step, now, lease.id)
-        self.step, self._attempted = step, None
+        self.step = step = step.on(grant.granted(lease))
+        self.attempted = None
+        number = self._begin(step, now, lease)
         progress = Progress(perf_counter())
-        renewal = Renewal(runtime, lease, turn.state.request.lease_ttl_s)
-        span = tracing.attempt_started(self._span, step, self._asked, number)
+        renewal = Renewal(runtime, lease, request.lease_ttl_s)
+        span = tracing.attempt_started(self._span, step, self.asked, number)
         facts = AttemptFacts(Ending.CANCELLED)
         try:
             with self._interrupt:
-                self._attempted = await self._carry(step, progress, span)
-                facts = self._attempted.facts
-            if self._attempted is None:
+                self.attempted = await self._carry(step, now, progress, span)
+                facts = self.attempted.facts
+            if self.attempted is None:
                 facts = AttemptFacts(self._interrupt.reason or Ending.CANCELLED)
         finally:
             renewal.stop()
@@ -189,9 +255,21 @@ class Turning:
                 if charge is not None:
                     charge.settle(used)
 
-    async def _carry(self, step: Try, progress: Progress, span: Span) -> Attempted:
+    def _begin(self, step: Try, now: float, lease: Lease) -> int:
+        """The attempt's number."""
+        if self._turn is None:
+            self._begun = Begun(step, now, lease.id)
+            return 1
+        if self._session is not None:
+            routing = self._turn.state.routing
+            circumstances.note_session(
+                self._runtime, self._asking, self._session, now, lease.key, routing
+            )
+        return self._turn.begin(step, now, lease.id)
+
+    async def _carry(self, step: Try, now: float, progress: Progress, span: Span) -> Attempted:
         candidate = step.candidate
-        protocol = protocol_of(candidate, self._asked)
+        protocol = protocol_of(candidate, self.asked)
         try:
             call = self._calls.make(candidate, protocol, span.headers())
         except NoSecret:  # it was taken away after the candidate was chosen
@@ -200,13 +278,13 @@ class Turning:
         job = Job(
             self._runtime.upstream,
             call,
-            self._asked,
+            self.asked,
             protocol,
             self._runtime.redact,
             self._calls.redactor(candidate),
-            self._runtime.clock(),
+            now,
         )
-        if self._asked.facts.stream:
+        if self.asked.facts.stream:
             return await streaming.stream(job, progress, self._sink)
         return await attempt.plain(job, progress)
 
@@ -214,64 +292,78 @@ class Turning:
         self, facts: AttemptFacts, progress: Progress, lease: Lease, number: int, span: Span
     ) -> int:
         """Settle the lease and tell the turn; answers the tokens that were used."""
-        runtime, turn = self._runtime, self.turn
+        runtime, policy = self._runtime, self.resolved.route.policy
         now = runtime.clock()
         outcome = classify(
-            facts,
-            turn.policy.classify,
-            now=now,
-            replay_unanswered=turn.policy.turn.replay_unanswered,
+            facts, policy.classify, now=now, replay_unanswered=policy.turn.replay_unanswered
         )
-        if self._asked.counts_only and outcome.failure is FailureClass.NOT_FOUND:
+        if self.asked.counts_only and outcome.failure is FailureClass.NOT_FOUND:
             # Not every upstream counts; that says nothing of its messages.
             outcome = replace(outcome, failure=FailureClass.CALLER)
         self._meter(lease.key.deployment, outcome)
         tracing.attempt_ended(span, outcome)
-        settled = _counted(self._asked, outcome, progress, lease)
-        settlement = await runtime.store.settle(lease.id, settled, turn.policy, now)
-        turn.tell(
-            outcome,
-            now,
-            attempt=number,
-            settlement=settlement,
-            visible_events=progress.visible_events,
-        )
-        if outcome.failure is None:
-            runtime.affinity.served(self._resolved, self._session, self._key.uid, lease.key, now)
+        settled = _counted(self.asked, outcome, progress, lease)
+        settlement = await runtime.store.settle(lease.id, settled, policy, now)
+        self._tell(outcome, now, number, settlement, progress)
+        if outcome.failure is None and self._session is not None:
+            runtime.affinity.served(self.resolved, self._session, self._key.uid, lease.key, now)
         if outcome.failure is not None and not outcome.visible_output:
             return 0
         if settled.input_tokens is None and settled.output_tokens is None:
             return lease.held_tokens
         return (settled.input_tokens or 0) + (settled.output_tokens or 0)
 
+    def _tell(
+        self,
+        outcome: Outcome,
+        now: float,
+        number: int,
+        settlement: Settlement,
+        progress: Progress,
+    ) -> None:
+        if self._turn is None and self._begun is not None and outcome.failure is None:
+            self._served = Served(
+                self._id,
+                self._request_id,
+                self.resolved,
+                self._asking.request,
+                self._begun.step,
+                self._started_at,
+                self._begun.at,
+                now,
+                outcome,
+                progress.visible_events,
+            )
+            return
+        self.turn.tell(
+            outcome,
+            now,
+            attempt=number,
+            settlement=settlement,
+            visible_events=progress.visible_events,
+        )
+
     def _meter(self, deployment: str, outcome: Outcome) -> None:
         meters, step = self._runtime.meters, self.step
         meters.attempt(deployment, outcome)
         if step is not None:
             provider = step.candidate.deployment.provider.id
-            meters.called(Call(gen_ai.operation_of(self._asked.operation), provider), outcome)
+            meters.called(Call(gen_ai.operation_of(self.asked.operation), provider), outcome)
 
-    def _over(self, halt: Halt) -> Result:
+    def _over(self) -> None:
         self._interrupt.close()
-        overhead_ms = (perf_counter() - self._started - self._elsewhere_s) * 1000
-        tracing.turn_ended(self._span, self.turn, overhead_ms)
-        self._runtime.meters.overhead[INFERENCE].observe(max(0.0, overhead_ms) / 1000)
-        record = turns.as_record(
-            self.turn,
-            request_id=self._request_id,
-            overhead_ms=round(max(0.0, overhead_ms), 3),
-        )
-        turns.finished(self._runtime, record)
-        return Result(
-            halt,
-            self.turn,
-            self._attempted,
-            self.step,
-            self._refused,
-            overhead_ms,
-            record,
-            self._asked.api,
-        )
+        overhead_s = max(0.0, perf_counter() - self._started - self._elsewhere_s)
+        self.overhead_ms = overhead_s * 1000
+        self._runtime.meters.overhead[INFERENCE].observe(overhead_s)
+        if self._served is not None:
+            self._served = self._served._replace(overhead_ms=round(self.overhead_ms, 3))
+            turns.answered(self._runtime, self._served)
+            return
+        tracing.turn_ended(self._span, self.turn, self.overhead_ms)
+        turns.finished(self._runtime, self.record)
+
+
+_SUCCEEDED = Halt(HaltReason.SUCCEEDED)
 
 
 def _counted(asked: Asked, outcome: Outcome, progress: Progress, lease: Lease) -> Outcome:
