@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -56,6 +56,13 @@ def roll_back(number: int, looked_at: int) -> str:
 
 def deployment_action(uid: str, action: str, body: Mapping[str, Any] | None = None) -> str:
     return post(f"deployments/{quote(uid)}/{action}", body)
+
+
+def each_deployment(uids: Sequence[str], action: str) -> str:
+    """One call for each, in a shell's loop."""
+    listed = " ".join(shlex.quote(quote(uid)) for uid in uids)
+    call = post(f"deployments/$id/{action}")
+    return f"for id in {listed}; do\n{call}\ndone"
 
 
 def clear_cooldown(deployment: str, credential: str | None) -> str:
