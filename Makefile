@@ -11,7 +11,7 @@ ARGS   ?=
 RUN_STAMP := $(VENV)/.run-installed
 DEV_STAMP := $(VENV)/.dev-installed
 
-.PHONY: help setup run test engines check bench format lock clean
+.PHONY: help setup run test engines check bench chaos soak format lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -63,6 +63,12 @@ check: $(DEV_STAMP) ## lint, types, import contracts, missing migrations, deploy
 
 bench: $(DEV_STAMP) ## run the benchmarks; each prints ratios measured in the same run
 	$(BIN)/python -m benchmarks $(ARGS)
+
+chaos: $(DEV_STAMP) ## five minutes of killed and frozen workers, Redis and PostgreSQL under load (CHAOS_S=60 CHAOS_SEED=7)
+	$(BIN)/python -m tests.chaos
+
+soak: $(DEV_STAMP) ## an hour's traffic in ten minutes on each store: does anything grow? (SOAK_S=60 SOAK_STORES=embedded,shared)
+	$(BIN)/python -m tests.soak
 
 format: $(DEV_STAMP) ## put the code in shape
 	$(BIN)/ruff check --fix .

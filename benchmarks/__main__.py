@@ -10,6 +10,7 @@ NAMES = (
     "select_http",
     "gateway_http",
     "select_redis",
+    "simulate",
     "catalog",
     "intents",
     "console",

@@ -11,24 +11,45 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
-from benchmarks.simulate import calibration, layouts
+from benchmarks.simulate import calibration, layouts, reality
 from benchmarks.simulate.costs import Costs
 from benchmarks.simulate.layouts import Result, cells, most, one_redis, play, smallest, spread
 
-RATES = tuple(float(rate) for rate in range(2_000, 60_001, 2_000))
+RATES = (
+    500,
+    1_000,
+    2_000,
+    3_000,
+    4_000,
+    6_000,
+    8_000,
+    10_000,
+    12_000,
+    15_000,
+    20_000,
+    25_000,
+    30_000,
+)
+SIZES = ((4, 100), (20, 1_000), (50, 1_000), (layouts.PROCESSES, layouts.DEPLOYMENTS))
 SHARDS = (20, 25, 30, 40, 50, 60, 80, 100, 125, 150, 200, 250, 300, 400, 500, 650, 800, 1000)
 CELLS = (20, 25, 40, 50, 100, 200)  # of 200 processes
-SLOW = 4_000.0
+SLOW = 2_000.0
 STORM = 1_000.0  # cooldowns a second
 
 
 def simulate(costs: Costs, seed: int) -> list[Result]:
-    found = [
+    found: list[Result | None] = [
         play(one_redis(SLOW, frames=False), costs, seed),
         play(one_redis(SLOW), costs, seed),
-        most(one_redis, RATES, costs, seed),
+        *(
+            most(
+                partial(one_redis, processes=processes, deployments=deployments), RATES, costs, seed
+            )
+            for processes, deployments in SIZES
+        ),
     ]
     for layout, counts in ((spread, SHARDS), (cells, CELLS)):
         fitting = smallest(layout, counts, costs, seed)
@@ -39,7 +60,7 @@ def simulate(costs: Costs, seed: int) -> list[Result]:
 
 
 HEAD = (
-    f"{'':46}{'shards':>7}{'selects/s':>10}{'calls/s':>9}{'steps':>6}{'MB/s in':>8}{'out':>7}"
+    f"{'':58}{'shards':>7}{'selects/s':>10}{'calls/s':>9}{'steps':>6}{'MB/s in':>8}{'out':>7}"
     f"{'busy':>6}{'grant ms':>13}{'view age ms':>16}{'process':>8}{'GB':>6}"
 )
 
@@ -51,7 +72,7 @@ def row(one: Result) -> str:
     grants = "/".join(f"{s * 1e3:.1f}" for s in one.grant_s)
     ages = "/".join(f"{s * 1e3:.0f}" for s in one.age_s)
     return (
-        f"{name:46}{one.layout.shards:7}{load.selects_per_s:10,.0f}{one.calls_per_s:9,.0f}"
+        f"{name:58}{one.layout.shards:7}{load.selects_per_s:10,.0f}{one.calls_per_s:9,.0f}"
         f"{one.steps_per_call:6.1f}{one.bytes_in / 1e6:8.1f}{one.bytes_out / 1e6:7.1f}"
         f"{one.busy:6.2f}{grants:>13}{ages:>16}{one.process_busy:8.2f}"
         f"{one.remembered_bytes / 1e9:6.0f}{'' if one.fits else '  breaks'}"
@@ -87,6 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     costs = Costs.read(asked.costs) if asked.costs else calibration.measure()
     if asked.keep:
         costs.write(asked.keep)
+    if not asked.costs:
+        reality.report(costs)
     report(costs, asked.seed)
 
 

@@ -29,9 +29,16 @@ class Layout:
     load: Load
 
 
-def one_redis(selects_per_s: float, *, frames: bool = True) -> Layout:
-    how = "one Redis" if frames else "one Redis, views read candidate by candidate"
-    return Layout(how, 1, 1, Load(PROCESSES, DEPLOYMENTS, selects_per_s, frames=frames))
+def one_redis(
+    selects_per_s: float,
+    processes: int = PROCESSES,
+    deployments: int = DEPLOYMENTS,
+    *,
+    frames: bool = True,
+) -> Layout:
+    name = f"one Redis, {processes} processes, {deployments:,} deployments"
+    load = Load(processes, deployments, selects_per_s, frames=frames)
+    return Layout(name if frames else f"{name}, no frames", 1, 1, load)
 
 
 def spread(shards: int, verdicts_per_s: float = 0.0) -> Layout:

@@ -21,7 +21,7 @@ MOST_PER_CALL = 256
 MOST_TOLD = 2000
 UPSTREAM_S = 0.05
 HOP_S = 0.0001  # between process and Redis, one way
-HOPELESS_S = 2.0  # a wait from which nothing is learnt any more
+HOPELESS_S = 0.5  # a wait from which nothing is learnt any more
 
 GRANT, SAVE_TURN, SETTLE, ANSWER, LOOK, VERDICT = range(6)
 
@@ -95,27 +95,30 @@ class Shard:
             costs.look,
             costs.verdict,
         )
+        self.seen = Seen(0.0)
         self._events: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
         self._count = 0
 
     def run(self, warm_s: float, seconds: float) -> Seen:
-        self.seen = Seen(warm_s)
+        self.seen.seconds = warm_s
         for process in self.processes:
             self.at(self.rng.random() * self.load.look_every_s, self.ask, process, LOOK)
         self.next_select()
         if self.load.verdicts_per_s:
             self.next_verdict()
         self.until(warm_s)
-        self.seen = Seen(seconds)
-        self.until(warm_s + seconds)
+        if not self.seen.hopeless:
+            self.seen = Seen(seconds)
+            self.until(warm_s + seconds)
         return self.seen
 
     def until(self, ends: float) -> None:
+        began = self.now
         while self._events and self._events[0][0] < ends and not self.seen.hopeless:
             self.now, _, act, args = heappop(self._events)
             act(*args)
         if self.seen.hopeless:
-            self.seen.seconds = max(self.now - (ends - self.seen.seconds), 1e-9)
+            self.seen.seconds = max(self.now - began, 1e-9)
 
     def at(self, when: float, act: Callable[..., None], *args: object) -> None:
         self._count += 1
@@ -140,6 +143,7 @@ class Shard:
         queue = process.queue
         call = [queue.popleft() for _ in range(min(len(queue), MOST_PER_CALL))]
         process.busy = True
+        self.seen.hopeless |= self.now - call[0][1] > HOPELESS_S
         self.at(self.now + HOP_S, self.serve, process, call)
 
     def answered(
@@ -189,7 +193,7 @@ class Shard:
         self.seen.busy_s += took_us / 1e6
         self.seen.calls += 1
         self.seen.steps += len(call)
-        self.seen.hopeless = self.free_at - self.now > HOPELESS_S
+        self.seen.hopeless |= self.free_at - self.now > HOPELESS_S
         self.at(self.free_at + HOP_S, self.answered, process, call, frame, heard_until)
 
     def note(self, touched: set[int], start: float) -> None:

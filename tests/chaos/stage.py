@@ -99,7 +99,7 @@ class Stage:
         """Slots that Redis counts as taken, over all candidates."""
         client = self.redis.client()
         keys = client.keys("{routeradmin}:candidate:*")
-        counted = sum(int(client.hget(key, "active") or 0) for key in keys)
+        counted = sum(json.loads(client.hget(key, "counts") or b"[0]")[0] for key in keys)
         client.close()
         return counted
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import dj_database_url
 import pytest
 from django.db import OperationalError
 
 from routeradmin.adapters.postgres.base import DatabaseWrapper, Patience
-from tests.process.server import ADMIN, KEY, PASSWORD
+from tests.process.server import ADMIN, KEY, PASSWORD, until
 from tests.scaleout.conftest import CATALOG
 from tests.scaleout.postgres import PostgresServer
 from tests.scaleout.servers import RedisServer
@@ -30,12 +31,13 @@ def database() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def connection(database: PostgresServer) -> Iterator[DatabaseWrapper]:
+def connection(database: PostgresServer, django_db_blocker: Any) -> Iterator[DatabaseWrapper]:
     options = {"ATOMIC_REQUESTS": False, "AUTOCOMMIT": True, "TIME_ZONE": None, "OPTIONS": {}}
-    before, Patience.limit_s = Patience.limit_s, 1.0
+    before, Patience.limit_s = Patience.limit_s, 3.0
     connection = DatabaseWrapper({**dj_database_url.parse(database.url), **options}, "silent")
-    yield connection
-    connection.close()
+    with django_db_blocker.unblock():  # it is a database of its own
+        yield connection
+        connection.close()
     Patience.limit_s = before
 
 
@@ -59,7 +61,9 @@ def test_an_answer_that_takes_long_but_comes_bit_by_bit_is_waited_for(
     connection: DatabaseWrapper,
 ) -> None:
     with connection.cursor() as cursor:
-        cursor.executemany("SELECT pg_sleep(%s)", [(0.5,)] * 5)
+        # Rows so large that the server sends each at once.
+        cursor.execute("SELECT repeat('x', 20000), pg_sleep(0.5) FROM generate_series(1, 8)")
+        assert len(cursor.fetchall()) == 8
 
 
 def ask(connection: DatabaseWrapper) -> None:
@@ -88,7 +92,7 @@ def test_an_edit_is_refused_in_words_and_selects_go_on_while_it_hangs(
         refused = server.call(*edit, headers={"if-match": "*"}, timeout=LONGEST_S)
         assert (refused.status, b"database" in refused.body) == (503, True)
         assert server.call("POST", "/api/v1/select", {"model": "turns"}).status == 200
-        assert "database" in server.get("/readyz")["degraded"]
+        until(lambda: "database" in server.get("/readyz")["degraded"], 20)
         database.thaw()
         assert server.get("/api/v1/deployments/a")["weight"] == 1
         assert server.call(*edit, headers={"if-match": "*"}).status == 200

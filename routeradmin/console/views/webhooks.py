@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from routeradmin.alerting.models import Webhook
+from routeradmin.alerting.models import Incident, Webhook
 from routeradmin.console import curl, logs, writes
 from routeradmin.console.access import admin
 from routeradmin.console.forms.webhooks import EVENTS, WebhookDraft
@@ -20,6 +20,7 @@ from routeradmin.services import changes
 from routeradmin.services.alerts.trying import send_test
 
 WEBHOOKS = logs.Log(searched=("name", "uid", "url"))
+MOST_OPEN = 50  # on the first page; the list of incidents has all
 NOUN = Named("alerts", "webhook", "Alerts")
 
 
@@ -27,7 +28,9 @@ NOUN = Named("alerts", "webhook", "Alerts")
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
     page = logs.page(WEBHOOKS, Webhook.objects.all(), request.GET)
-    return render(request, "console/webhooks/list.html", {"page": page})
+    open_ones = Incident.objects.filter(ended_at=None)[:MOST_OPEN]
+    context = {"page": page, "incidents": open_ones}
+    return render(request, "console/webhooks/list.html", context)
 
 
 @never_cache

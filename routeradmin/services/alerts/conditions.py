@@ -83,7 +83,7 @@ def _drops(runtime: Runtime, drops: Drops, now: float) -> Iterator[Condition]:
             "turns": journal.dropped_turns,
             "waiting": journal.waiting,
         }
-        yield Condition(AlertEvent.JOURNAL_DROPS, "", facts)
+        yield Condition(AlertEvent.JOURNAL_DROPS, runtime.process_id, facts)
 
 
 def _laggards(runtime: Runtime) -> Iterator[Condition]:
