@@ -43,7 +43,6 @@ class Mirror:
         self._local = local
         self._lock = lock
         self._under_way: dict[CandidateKey, list[int]] = {}
-        self._seqs: dict[CandidateKey, int] = {}  # of the newest counters told
         self.taken: Callable[[], None] = lambda: None
 
     def start(self, key: CandidateKey, tokens: int) -> None:
@@ -73,22 +72,22 @@ class Mirror:
     def drop_under_way(self) -> None:
         self._under_way.clear()
 
-    def forget_seqs(self) -> None:
+    def forget_steps(self) -> None:
         """Before Redis is joined anew: it may have lost its count."""
-        self._seqs.clear()
+        for state in self._local:
+            state.counted_at = 0
 
     def count(self, key: CandidateKey, counts: Counts, now: float) -> CandidateState | None:
         """Take the counters over unless they are older than what is here (a frame may be behind
         an own step's answer); None for a candidate that this catalog does not have."""
         state = self._local.get(key)
         if state is None:
-            self._seqs.pop(key, None)
             if not self._local.names(key):
                 return None
             state = self._local.at(key)
-        if counts.seq < self._seqs.get(key, 0):
+        if counts.seq < state.counted_at:
             return state
-        self._seqs[key] = counts.seq
+        state.counted_at = counts.seq
         leases, tokens = self._under_way.get(key, (0, 0))
         state.active = counts.active + leases
         if counts.window >= state.window or counts.window >= window(now):
