@@ -69,6 +69,7 @@ class Noun:
     list_links: str = ""  # a template with links to pages about all of them
     filled: Sequence[str] = ()  # fields that a link to the form may fill in
     preview: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    publishes: bool = True  # a save makes a revision
     has_bulk: bool = False  # rows can be ticked and acted on together
     more: Callable[[Entry, Index], Mapping[str, Any]] = field(default=lambda entry, index: {})
 

@@ -26,11 +26,15 @@ Form = TypeVar("Form", bound=Draft)
 
 
 class Named(NamedTuple):
-    """What templates call a kind of object: its list's URL name, one of it, all of it."""
+    """What templates call a kind of object: its list's URL name, one of it, all of it.
+
+    ``publishes``: a save makes a revision of the catalog.
+    """
 
     slug: str
     one: str
     title: str
+    publishes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,8 @@ class Sheet:
         }
         if request.POST.get("do") == CHECK:
             status = 200  # an unfinished form is not wrong: no error in the browser's console
+        if not self.noun.publishes:
+            form.fields["reason"].help_text = "Kept in the audit log."
         template = FRAGMENT if wants_fragment(request) else self.template
         return varied(render(request, template, context, status=status))
 

@@ -70,9 +70,12 @@ def from_environment() -> None:
 def first_admin() -> tuple[str, str] | None:
     """Name and password of an admin made because there was nobody, to be shown this once.
 
-    None when somebody is there, or the environment says who is.
+    None when somebody is there, the environment says who is, or people come to other processes:
+    those may have been told of the first one's name.
     """
     from_environment()
+    if runtimes.get().plane == "data":
+        return None
     with publishing.writing():
         if User.objects.exists():
             return None

@@ -19,7 +19,7 @@ def test_a_key_is_made_copied_limited_revoked_and_deleted(
 ) -> None:
     page = hands.page
     page.goto("/keys")
-    hands.press("Create an API key")
+    hands.press("Add API key")
     hands.fill("Name", "robot")
     hands.tick("inference: send requests through routeradmin")
     hands.press("Add API key")
@@ -29,7 +29,7 @@ def test_a_key_is_made_copied_limited_revoked_and_deleted(
     hands.press("Done")
     hands.press("robot")
     hands.fill("Requests per minute", "60")
-    hands.press("Save and publish")
+    hands.press("Save")
     row = page.locator("tr", has_text="robot")
     expect(row).to_contain_text("60 rpm")
     hands.press("Revoke robot", row)
@@ -51,7 +51,7 @@ def test_a_user_is_added_changed_and_deleted(hands: Hands, complaints: Complaint
     hands.press("Add user")
     hands.press("nina")
     hands.choose("Role", "viewer")
-    hands.press("Save and publish")
+    hands.press("Save")
     row = page.locator("tr", has_text="nina")
     expect(row).to_contain_text("viewer")
     hands.press("Delete nina", row)

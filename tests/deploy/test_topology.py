@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -24,7 +23,8 @@ from tests.scaleout.servers import RedisServer
 pytestmark = [
     pytest.mark.services,
     pytest.mark.slow,
-    pytest.mark.skipif(shutil.which("caddy") is None, reason="caddy is not installed"),
+    pytest.mark.proxy,
+    pytest.mark.timeout(600),
 ]
 
 JSON = {"authorization": f"Bearer {KEY}"}

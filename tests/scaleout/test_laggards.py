@@ -19,7 +19,7 @@ from tests.scaleout.conftest import CATALOG, database
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import JSON, System
 
-pytestmark = [pytest.mark.services, pytest.mark.slow]
+pytestmark = [pytest.mark.services, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

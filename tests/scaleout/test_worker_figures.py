@@ -13,7 +13,7 @@ from tests.process.server import Server, until
 from tests.scaleout.conftest import CATALOG
 from tests.scaleout.system import System
 
-pytestmark = [pytest.mark.services, pytest.mark.slow]
+pytestmark = [pytest.mark.services, pytest.mark.slow, pytest.mark.timeout(300)]
 
 TURNS = 24
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]

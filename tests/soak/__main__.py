@@ -25,12 +25,13 @@ from tests.scaleout.postgres import PostgresServer
 from tests.scaleout.provider import provider
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import System
-from tests.soak.judging import Row, rows
+from tests.soak.judging import REST, Row, rows
 from tests.soak.looking import Looking, Sizes, postgres_rows, sqlite_rows
 
 LOOK_EVERY_S = 5.0
+REST_S = 20.0  # by then idle connections are closed
 RETAIN_EVERY_S = 30.0
-TURNS_KEPT = "2000"  # as the hundreds of thousands that are kept else
+KEPT = "200"  # turns, and events, as the hundreds of thousands that are kept else
 LAUNCHER = "tests/soak/serve.py"
 PACE = float(os.environ.get("SOAK_PACE", "3"))  # requests a second come and go with it
 
@@ -51,9 +52,10 @@ def main() -> None:
 
 async def play(looking: Looking, lasts_s: float) -> tuple[Book, list[tuple[float, Sizes]]]:
     book = Book()
+    looks = [(0.0, at_rest(looking.sizes()))]
     traffic = Traffic(looking.server.address, book, seed=1, pace=PACE)
     running = asyncio.create_task(traffic.run(with_consoles=True))
-    began, looks, retained_at = time.monotonic(), [], time.monotonic()
+    began = retained_at = time.monotonic()
     while (past_s := time.monotonic() - began) < lasts_s:
         looks.append((past_s / lasts_s, await asyncio.to_thread(looking.sizes)))
         if time.monotonic() > retained_at + RETAIN_EVERY_S:
@@ -62,12 +64,20 @@ async def play(looking: Looking, lasts_s: float) -> tuple[Book, list[tuple[float
         await asyncio.sleep(LOOK_EVERY_S)
     traffic.stop()
     await running
+    await asyncio.sleep(REST_S)
+    looks.append((1.0, at_rest(await asyncio.to_thread(looking.sizes))))
     return book, looks
+
+
+def at_rest(sizes: Sizes) -> Sizes:
+    return {
+        name.replace("files", REST): size for name, size in sizes.items() if name.endswith("files")
+    }
 
 
 def retain(server: Server) -> None:
     """What the worker does every ten minutes, at the scale of the run."""
-    command = [sys.executable, "manage.py", "retain", "--turn-count", TURNS_KEPT]
+    command = [sys.executable, "manage.py", "retain", "--turn-count", KEPT, "--event-count", KEPT]
     env = environment(server.directory, **server.env)
     subprocess.run(command, cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
 

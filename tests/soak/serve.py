@@ -64,8 +64,12 @@ def tell() -> None:
     directory = Path(os.environ["SOAK_TABLES"])
     while True:
         time.sleep(EVERY_S)
+        try:
+            found = tables()
+        except RuntimeError:  # a table changed while it was walked through
+            continue
         part = directory / f"{os.getpid()}.part"
-        part.write_text(json.dumps(tables()))
+        part.write_text(json.dumps(found))
         part.rename(directory / f"{os.getpid()}.json")
 
 

@@ -25,7 +25,7 @@ class DefaultsDraft(Draft):
     fixed = ()
     strategy = forms.ChoiceField(
         label="Strategy",
-        choices=(("", "simple_shuffle, unless chosen here"), *STRATEGIES[1:]),
+        choices=(("", "simple_shuffle: the built-in one"), *STRATEGIES[1:]),
         required=False,
     )
     policy_id = One(
@@ -67,7 +67,7 @@ def edit_part(request: HttpRequest, part: Part) -> HttpResponse:
     """Show and save the fields of ``part``; those it does not hold stay as they are."""
     version = rows.version_of("defaults", "") or 0
     sheet = Sheet(
-        Named(part.back, "defaults", "Defaults"),
+        Named(part.back, "defaults", "Defaults", publishes=True),
         reverse(part.url_name),
         reverse(part.back),
         part.url_name.replace("-", " "),

@@ -135,7 +135,7 @@ def settings(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def load(request: HttpRequest) -> HttpResponse:
     """The shipped intents, each with the route that serves it."""
-    noun, back = Named("intents", "chosen intents", "Intents"), reverse("intents")
+    noun, back = Named("intents", "chosen intents", "Intents", publishes=True), reverse("intents")
     sheet = Sheet(noun, request.path, back, template="console/intents/load.html")
     if request.method != "POST":
         return sheet.show(request, LoadDraft())
