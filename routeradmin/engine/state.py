@@ -130,6 +130,7 @@ class CandidateState:
     # runs, healthy, below every limit); choosing then skips the checks: ``accounting.suspicious``.
     suspect: bool = True
     version: int = 0  # of the health record, where a store shares it with other processes
+    counted_at: int = 0  # that store's step which changed the counters last
 
 
 class Lease(NamedTuple):

@@ -64,7 +64,6 @@ class Mirror:
         self._lock = lock
         self._under_way: dict[CandidateKey, Under] = {}
         self._era = 0
-        self._seqs: dict[CandidateKey, int] = {}  # of the newest counters told
         self.taken: Callable[[], None] = lambda: None
 
     def start(self, key: CandidateKey, tokens: int) -> Way:
@@ -101,22 +100,22 @@ class Mirror:
         self._under_way.clear()
         self._era += 1
 
-    def forget_seqs(self) -> None:
+    def forget_steps(self) -> None:
         """Before Redis is joined anew: it may have lost its count."""
-        self._seqs.clear()
+        for state in self._local:
+            state.counted_at = 0
 
     def count(self, key: CandidateKey, counts: Counts, now: float) -> CandidateState | None:
         """Take the counters over unless they are older than what is here (a frame may be behind
         an own step's answer); None for a candidate that this catalog does not have."""
         state = self._local.get(key)
         if state is None:
-            self._seqs.pop(key, None)
             if not self._local.names(key):
                 return None
             state = self._local.at(key)
-        if counts.seq < self._seqs.get(key, 0):
+        if counts.seq < state.counted_at:
             return state
-        self._seqs[key] = counts.seq
+        state.counted_at = counts.seq
         own = self._under_way.get(key, NOTHING)
         state.active = max(0, counts.active + own.active)
         if counts.window >= state.window or counts.window >= window(now):

@@ -119,7 +119,7 @@ class SharedHealth(SharedLeases):
         The bulk is told while requests still go on alone, so that none waits behind it.
         """
         was = self.shared_epoch
-        self.mirror.forget_seqs()
+        self.mirror.forget_steps()
         entries = await self._everything()
         told: set[str] = set()
         await self._tell_turns(everything=was not in ("", self.shared_epoch))
