@@ -11,7 +11,7 @@ ARGS   ?=
 RUN_STAMP := $(VENV)/.run-installed
 DEV_STAMP := $(VENV)/.dev-installed
 
-.PHONY: help setup run test check bench format lock clean
+.PHONY: help setup run test engines check bench chaos soak format lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -40,6 +40,19 @@ run: $(RUN_STAMP) ## set up everything and serve on http://127.0.0.1:8000 (DEMO=
 test: $(DEV_STAMP) ## run the whole test suite (ARGS="-k name" for a part)
 	$(BIN)/python -m pytest $(ARGS)
 
+.engines: requirements/engines.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --upgrade \
+	  --only-binary=:all: --python-version 3.11 --platform manylinux_2_17_x86_64 --platform manylinux_2_28_x86_64 \
+	  --target $@ -r requirements/engines.txt
+	@touch $@
+
+engines: $(DEV_STAMP) .engines ## run the tests that need Redis on Redis 6.2, Valkey 8.1 and Valkey 9.1
+	@set -e; for server in $$(find $(CURDIR)/.engines/*/ -name '*-server' -size +1M -not -path '*/.engines/bin/*'); do \
+	  chmod +x $$server; $$server --version; \
+	  ROUTERADMIN_TEST_REDIS_SERVER=$$server $(BIN)/python -m pytest tests/adapters/test_state_redis.py \
+	    tests/adapters/test_state_shared.py tests/adapters/test_election.py tests/scaleout $(ARGS); \
+	done
+
 check: $(DEV_STAMP) ## lint, types, import contracts, missing migrations, deployment checks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -50,6 +63,12 @@ check: $(DEV_STAMP) ## lint, types, import contracts, missing migrations, deploy
 
 bench: $(DEV_STAMP) ## run the benchmarks; each prints ratios measured in the same run
 	$(BIN)/python -m benchmarks $(ARGS)
+
+chaos: $(DEV_STAMP) ## five minutes of killed and frozen workers, Redis and PostgreSQL under load (CHAOS_S=60 CHAOS_SEED=7)
+	$(BIN)/python -m tests.chaos
+
+soak: $(DEV_STAMP) ## an hour's traffic in ten minutes on each store: does anything grow? (SOAK_S=60 SOAK_STORES=embedded,shared)
+	$(BIN)/python -m tests.soak
 
 format: $(DEV_STAMP) ## put the code in shape
 	$(BIN)/ruff check --fix .

@@ -10,9 +10,11 @@ NAMES = (
     "select_http",
     "gateway_http",
     "select_redis",
+    "simulate",
     "catalog",
     "intents",
     "console",
+    "outages",
 )
 
 

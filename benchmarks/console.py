@@ -1,11 +1,13 @@
 """The console at scale: 1,000 deployments in 100 routes, 500 state changes a minute.
 
 First what one page costs its browser: first paint, frames, bytes, how busy its main thread is.
-Then what fifty open pages cost the gateway: p99 of chats with and without them, rounds alternating.
+Then what fifty open pages cost the gateway: p99 of chats with and without them, measured in pairs,
+each pair the other way round than the one before. What counts is the median of the pairs' ratios.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -20,14 +22,14 @@ from playwright.sync_api import Page, WebSocket, sync_playwright
 from benchmarks.catalogs import catalog
 from benchmarks.gateway_http import chats, upstream
 from benchmarks.load import Measured, measure
-from benchmarks.servers import CLIENT_CPU, KEY, routeradmin
+from benchmarks.servers import CLIENT_CPU, KEY, ROOT, routeradmin
 
 ROUTES, DEPLOYMENTS = 100, 1000
 CHANGES_A_MINUTE = 500
 WATCHED_S = 20.0
 CONSOLES = 50
-ROUNDS = 5
-SECONDS = 3.0
+PAIRS = 9
+PAIR_S = 3.0
 CONNECTIONS = 4
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
@@ -85,13 +87,15 @@ def signed_in(port: int) -> Iterator[Page]:
 def one_page(port: int) -> str:
     """Print what one page costs; returns its session for the watchers."""
     with signed_in(port) as page, changing(port):
-        paints = [first_paint_ms(page) for _ in range(5)]
+        paints = [first_paint_ms(page) for _ in range(7)]
         frames: list[int] = []
+        readings: list[int] = []
         page.on("websocket", lambda socket: _count(socket, frames))
         page.goto("/")
         page.wait_for_timeout(2000)
         devtools = page.context.new_cdp_session(page)
         devtools.send("Performance.enable")
+        page.on("requestfinished", lambda one: readings.append(one.sizes()["responseBodySize"]))
         frames.clear()
         before, started = task_s(devtools), time.monotonic()
         page.wait_for_timeout(1000 * WATCHED_S)
@@ -100,7 +104,8 @@ def one_page(port: int) -> str:
         print(f"\none page, {DEPLOYMENTS} deployments, {CHANGES_A_MINUTE} state changes a minute")
         print(f"  first contentful paint {median(paints):7.0f} ms (of {len(paints)}, median)")
         print(f"  frames                 {len(frames) / took:7.2f} a second")
-        print(f"  bytes                  {sum(frames) / took / 1000:7.2f} kB a second")
+        print(f"  bytes of frames        {sum(frames) / took / 1000:7.2f} kB a second")
+        print(f"  boards read again      {len(readings):7d} in {took:.0f} s, {sum(readings)} bytes")
         print(f"  main thread busy       {busy:7.1%}")
         cookies = {one["name"]: one["value"] for one in page.context.cookies()}  # type: ignore[typeddict-item]
         return "; ".join(f"{name}={value}" for name, value in cookies.items())
@@ -127,7 +132,9 @@ def task_s(devtools: object) -> float:
 def consoles(port: int, cookie: str) -> Iterator[None]:
     """Fifty open sockets in a process of their own, each reading what it gets."""
     command = [sys.executable, "-m", "benchmarks.watchers", str(port), str(CONSOLES)]
-    child = subprocess.Popen(command, env={"COOKIE": cookie}, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | {"COOKIE": cookie}, stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None
     try:
         if child.stdout.readline().strip() != "watching":
@@ -140,20 +147,39 @@ def consoles(port: int, cookie: str) -> Iterator[None]:
 
 
 def many_pages(port: int, cookie: str) -> None:
-    rows: dict[str, list[Measured]] = {"no console": [], f"{CONSOLES} consoles": []}
-    load = chats(port).load(CONNECTIONS, SECONDS)
+    alone: list[Measured] = []
+    watched: list[Measured] = []
+    load = chats(port).load(CONNECTIONS, PAIR_S)
+
+    def measure_watched() -> None:
+        with consoles(port, cookie):
+            watched.append(measure(load))
+
     with changing(port):
-        for _ in range(ROUNDS):
-            rows["no console"].append(measure(load))
-            with consoles(port, cookie):
-                rows[f"{CONSOLES} consoles"].append(measure(load))
-    print(f"\nchats, {CONNECTIONS} connections, {ROUNDS} rounds (medians), client cpu {CLIENT_CPU}")
-    for name, measured in rows.items():
-        p50, p99 = (median(getattr(one, part) for one in measured) for part in ("p50_ms", "p99_ms"))
-        rps = median(one.rps for one in measured)
-        print(f"  {name:12} {rps:8.0f} req/s   p50 {p50:7.3f} ms   p99 {p99:7.3f} ms")
-    least, most = (median(one.p99_ms for one in measured) for measured in rows.values())
-    print(f"  p99 ratio {most / least:.3f}, {most - least:+.3f} ms")
+        measure(load)  # nothing is compiled or opened for the first time in what counts
+        for number in range(PAIRS):
+            steps = [lambda: alone.append(measure(load)), measure_watched]
+            for step in steps if number % 2 else reversed(steps):
+                step()
+    how = f"{CONNECTIONS} connections, {PAIRS} pairs of {PAIR_S:g} s, client cpu {CLIENT_CPU}"
+    print(f"\nchats, {how}")
+    told("no console", alone)
+    told(f"{CONSOLES} consoles", watched)
+    pairs = list(zip(alone, watched, strict=True))
+    ratios = sorted(two.p99_ms / one.p99_ms for one, two in pairs)
+    more_ms = median(two.p99_ms - one.p99_ms for one, two in pairs)
+    print(
+        f"  p99 of a pair: ratio {median(ratios):.3f} (half of them within "
+        f"{ratios[len(ratios) // 4]:.3f} to {ratios[-1 - len(ratios) // 4]:.3f}), {more_ms:+.3f} ms"
+    )
+
+
+def told(name: str, measured: list[Measured]) -> None:
+    if wrong := sum(one.wrong for one in measured):
+        raise RuntimeError(f"{name}: {wrong} chats were not answered with 200")
+    p50, p99 = (median(getattr(one, part) for one in measured) for part in ("p50_ms", "p99_ms"))
+    rps = median(one.rps for one in measured)
+    print(f"  {name:12} {rps:8.0f} req/s   p50 {p50:7.3f} ms   p99 {p99:7.3f} ms   (medians)")
 
 
 def _catalog(mock: int) -> str:

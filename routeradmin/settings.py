@@ -101,6 +101,7 @@ def _database() -> dict[str, Any]:
                 "keepalives_count": 3,
             }
             found["OPTIONS"] = {**limits, **found.get("OPTIONS", {})}
+            found["ENGINE"] = "routeradmin.adapters.postgres"
         return found
     return {
         "ENGINE": "django.db.backends.sqlite3",

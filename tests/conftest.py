@@ -18,6 +18,7 @@ from routeradmin.services import runtime as runtimes
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
 from tests import needs
+from tests.redis_at_hand import redis_at_hand as redis_at_hand
 from tests.redis_at_hand import redis_prefix as redis_prefix
 
 # Examples may take as long as they need: a busy machine is no failure.

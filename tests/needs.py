@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import socket
 from collections.abc import Callable
 from functools import cache
@@ -45,8 +46,18 @@ def semantic() -> str | None:
     return f"no {', '.join(missing)}: see requirements/semantic.txt" if missing else None
 
 
+def proxy() -> str | None:
+    return None if shutil.which("caddy") else "no caddy: apt install caddy"
+
+
+def systemd() -> str | None:
+    return None if shutil.which("systemd-analyze") else "no systemd-analyze: apt install systemd"
+
+
 NEEDS: dict[str, Callable[[], str | None]] = {
     "browser": chromium,
     "services": services,
     "semantic": semantic,
+    "proxy": proxy,
+    "systemd": systemd,
 }

@@ -1,4 +1,4 @@
-"""Keys of one test alone, in the Redis that the machine has."""
+"""Keys of one test alone, in the Redis that the machine has or in one of the program named."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from tests.needs import REDIS_URL
+from tests.scaleout.servers import NAMED, RedisServer
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,24 @@ class Prefix:
     name: str
 
 
+@pytest.fixture(scope="session")
+def redis_at_hand() -> Iterator[str]:
+    """Its URL."""
+    if NAMED is None:
+        yield REDIS_URL
+        return
+    server = RedisServer()
+    server.start()
+    yield server.url
+    server.close()
+
+
 @pytest.fixture
-def redis_prefix() -> Iterator[Prefix]:
+def redis_prefix(redis_at_hand: str) -> Iterator[Prefix]:
     """Removed with every key when the test is over."""
-    prefix = Prefix(REDIS_URL, f"test-{secrets.token_hex(6)}")
+    prefix = Prefix(redis_at_hand, f"test-{secrets.token_hex(6)}")
     yield prefix
-    client = redis.Redis.from_url(REDIS_URL)
+    client = redis.Redis.from_url(redis_at_hand)
     for key in client.scan_iter(match=f"{{{prefix.name}*", count=1000):
         client.delete(key)
     client.close()

@@ -73,3 +73,32 @@ class ApiKey(Versioned):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SavedView(models.Model):
+    """A person's name for what a page's address asks for; ``query`` is that, without ``?``.
+
+    ``page`` is the page's name among the console's addresses. At most one view of a page is what
+    its bare address opens with.
+    """
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="saved_views")
+    page = models.CharField(max_length=32)
+    name = models.CharField(max_length=64)
+    query = models.CharField(max_length=1000, blank=True, default="")
+    is_default = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ("page", "name")
+        constraints = (
+            *filled("savedview", "page", "name"),
+            models.UniqueConstraint(fields=["user", "page", "name"], name="savedview_one_per_name"),
+            models.UniqueConstraint(
+                fields=["user", "page"],
+                condition=models.Q(is_default=True),
+                name="savedview_one_default",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name

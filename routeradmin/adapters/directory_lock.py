@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 NAME = "serving.lock"
@@ -47,4 +49,16 @@ def let_go(directory: Path) -> None:
     """Give the directory back before the process ends; harmless where it is not held."""
     handle = _held.pop(directory.resolve() / NAME, None)
     if handle is not None:
+        os.close(handle)
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """A block that processes pass through one after the other; ``path`` is a file of its own."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
         os.close(handle)

@@ -1,4 +1,4 @@
-"""Where alerts are sent."""
+"""Where alerts are sent, how that went, and what is wrong."""
 
 from __future__ import annotations
 
@@ -40,3 +40,57 @@ class Webhook(Versioned):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Delivery(models.Model):
+    """One attempt to deliver one message; a message keeps its ``message_id`` in all of them.
+
+    ``status`` is the receiver's, None where none came; ``next_at`` is when it is tried again, None
+    where it is not. ``detail`` quotes nothing of the answer.
+    """
+
+    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
+    message_id = models.CharField(max_length=64)
+    type = models.CharField(max_length=64)
+    at = models.DateTimeField(db_index=True)
+    attempt = models.PositiveIntegerField()
+    ok = models.BooleanField()
+    status = models.PositiveIntegerField(null=True, blank=True)
+    detail = models.CharField(max_length=300, blank=True, default="")
+    duration_ms = models.FloatField()
+    next_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = (*filled("delivery", "message_id", "type"),)
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.message_id} #{self.attempt}"
+
+
+class Incident(models.Model):
+    """Something that is, or was, wrong: of one ``type`` and ``subject`` one is open at most.
+
+    ``facts`` are the latest; ``process`` found it; ``ended_at`` is None while it goes on.
+    """
+
+    type = models.CharField(max_length=64)
+    subject = models.CharField(max_length=1024, blank=True, default="")
+    facts = models.JSONField(default=dict, blank=True)
+    process = models.CharField(max_length=64)
+    began_at = models.DateTimeField(db_index=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = (
+            *filled("incident", "type", "process"),
+            models.UniqueConstraint(
+                fields=("type", "subject"),
+                condition=models.Q(ended_at=None),
+                name="incident_open_once",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.subject}"

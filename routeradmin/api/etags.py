@@ -58,6 +58,12 @@ def check_match(request: HttpRequest, etag: str) -> None:
     raise stale(etag)
 
 
+def optionally_based_on(request: HttpRequest, etag: str, version: int) -> int | str:
+    """``based_on`` where the header may be left out: any version then. Raises Problem 412."""
+    check_match(request, etag)
+    return version if "If-Match" in request.headers and not matches_any(request) else ANY
+
+
 def missing_if_match() -> Problem:
     return Problem(
         428,

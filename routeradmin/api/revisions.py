@@ -97,9 +97,14 @@ def roll_back(
 ) -> HttpResponse:
     """Makes a new revision with the old one's catalog; what people want of objects
     (``admin_state``) stays as it is. If-Match is honoured where it is sent."""
-    etags.check_match(request, tag_of(runtime.get().current.revision))
-    reason = body.reason if body and body.reason else reason_of(request)
-    done = changes.rollback(number, actor(request), reason, dry_run=dry_run)
+    revision = runtime.get().current.revision
+    done = changes.rollback(
+        number,
+        actor(request),
+        body.reason if body and body.reason else reason_of(request),
+        if_match=etags.optionally_based_on(request, tag_of(revision), revision),
+        dry_run=dry_run,
+    )
     return answer(request, change_item(done, dry_run=dry_run), etag=tag_of(done.revision))
 
 

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
-from pydantic import Field
+from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
 
-from routeradmin.alerting.models import Webhook
-from routeradmin.api import etags, listing
+from routeradmin.alerting.models import Delivery, Webhook
+from routeradmin.api import etags, listing, records
 from routeradmin.api.access import actor, administering, reason
-from routeradmin.api.answers import answer, nothing
+from routeradmin.api.answers import answer, nothing, utc
 from routeradmin.api.bodies import Page
 from routeradmin.api.nouns import flat_fields
 from routeradmin.catalog.fields import Name
@@ -139,6 +139,59 @@ def test_webhook(request: HttpRequest, id: str) -> HttpResponse:
         "duration_ms": sent.duration_ms,
     }
     return answer(request, content)
+
+
+class DeliveryRecord(BaseModel):
+    """One attempt; ``status`` is the receiver's, ``next_at`` when it is tried again."""
+
+    id: int
+    message_id: str
+    type: str
+    at: str
+    attempt: int
+    ok: bool
+    status: int | None
+    detail: str | None
+    duration_ms: float
+    next_at: str | None
+
+
+def _delivery(row: Delivery) -> dict[str, Any]:
+    return {
+        "id": row.pk,
+        "message_id": row.message_id,
+        "type": row.type,
+        "at": utc(row.at),
+        "attempt": row.attempt,
+        "ok": row.ok,
+        "status": row.status,
+        "detail": row.detail or None,
+        "duration_ms": row.duration_ms,
+        "next_at": utc(row.next_at),
+    }
+
+
+def _deliveries(webhook: Webhook | None = None) -> records.Log:
+    return records.Log(
+        rows=lambda: Delivery.objects.filter(webhook=webhook),
+        item=_delivery,
+        moment="at",
+        texts={"type": "type", "message_id": "message_id"},
+        numbers={"status": "status"},
+        searched=("type", "detail"),
+    )
+
+
+@router.get(
+    "/{path:id}/deliveries",
+    response=Page[DeliveryRecord],
+    auth=administering,
+    summary="List what was sent to a webhook",
+    openapi_extra={"parameters": _deliveries().documented()},
+)
+def list_deliveries(request: HttpRequest, id: str) -> HttpResponse:
+    """Attempts, newest first."""
+    return records.listed(request, _deliveries(found(id)))
 
 
 @router.get("/{path:id}", response=WebhookView, auth=administering, summary="Get a webhook")

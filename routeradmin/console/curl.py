@@ -29,6 +29,18 @@ def delete(path: str) -> str:
     return f"curl -X DELETE {AUTH} \\\n  {_url(path)}"
 
 
+def delete_object(noun: str, uid: str, *, cascade: bool = False) -> str:
+    """The object as it was looked at: its ETag is the reader's to put in."""
+    path = f"{noun}/{quote(uid)}" + ("?cascade=true" if cascade else "")
+    return f'curl -X DELETE {AUTH} -H "If-Match: $ETAG" \\\n  {_url(path)}'
+
+
+def roll_back(number: int, looked_at: int) -> str:
+    """If-Match is the revision in force that was looked at."""
+    match = f"-H 'If-Match: \"{looked_at}\"'"
+    return f"curl -X POST {AUTH} {match} \\\n  {_url(f'revisions/{number}/rollback')}"
+
+
 def deployment_action(uid: str, action: str, body: Mapping[str, Any] | None = None) -> str:
     return post(f"deployments/{quote(uid)}/{action}", body)
 

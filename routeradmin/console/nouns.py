@@ -9,18 +9,23 @@ from typing import Any, NamedTuple
 from django.urls import reverse
 
 from routeradmin.catalog.document import Document
+from routeradmin.console import board, standing
 from routeradmin.console.catalog import Index
 from routeradmin.console.drafts import Draft
 
 
 class Cell(NamedTuple):
-    """One value of a list or a fact sheet; ``url`` makes it a link, ``state`` a badge."""
+    """One value of a list or a fact sheet; ``url`` makes it a link, ``state`` a badge.
+
+    ``live`` is the cell's name in the socket's frames.
+    """
 
     text: str
     url: str = ""
     state: str = ""
     sub: str = ""
     tags: Sequence[str] = ()
+    live: str = ""
 
 
 Entry = Any  # a table of the catalog document
@@ -64,6 +69,7 @@ class Noun:
     list_links: str = ""  # a template with links to pages about all of them
     filled: Sequence[str] = ()  # fields that a link to the form may fill in
     preview: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    publishes: bool = True  # a save makes a revision
     has_bulk: bool = False  # rows can be ticked and acted on together
     more: Callable[[Entry, Index], Mapping[str, Any]] = field(default=lambda entry, index: {})
 
@@ -124,6 +130,19 @@ def state_of(entry: Entry, index: Index) -> Cell:
 
 def tags_of(entry: Entry, index: Index) -> Cell:
     return Cell("" if entry.tags else "–", tags=entry.tags)
+
+
+def health_of(kind: str) -> Column:
+    """How many of the candidates of each object of a kind are healthy now."""
+
+    def read(entry: Entry, index: Index) -> Cell:
+        healthy, total = standing.health_of(kind).get(entry.id, (0, 0))
+        if not total:
+            return Cell("–")
+        live = f"{board.group_id(kind, entry.id)}-health"
+        return Cell(f"{healthy} of {total} healthy", live=live)
+
+    return Column("Now", read)
 
 
 STATE_CHOICE = Choice(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from routeradmin.console import board
+from routeradmin.console import board, catalog
+from routeradmin.engine.describe import utc_text
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.services import candidates, runtime
+from routeradmin.services import candidates, live, runtime
 
 Row = dict[str, Any]
 _Reading = tuple[Snapshot, int, int, dict[str, list[Row]]]
@@ -30,3 +32,52 @@ def by_deployment() -> dict[str, list[Row]]:
 
 def rows_of(deployment: str) -> list[Row]:
     return by_deployment().get(deployment, [])
+
+
+def _endpoints(row: Row) -> Sequence[str]:
+    known = catalog.index().deployments.get(row["deployment"])
+    return (known.endpoint_id,) if known else ()
+
+
+# Kind of object -> the ids of those that a candidate belongs to; "all" counts everything.
+BY_KIND: Mapping[str, Callable[[Row], Sequence[str]]] = {
+    "route": lambda row: row["routes"] or ("",),
+    "provider": lambda row: (row["provider"],),
+    "endpoint": _endpoints,
+    "credential": lambda row: (row["credential"],),
+    "all": lambda row: ("",),
+}
+
+
+def place() -> dict[str, Any]:
+    """Where the stream of changes is. A page reads it before anything else: whatever changes
+    after it comes by the socket, or makes the page read itself again."""
+    current = runtime.get()
+    return {
+        "process": current.process_id,
+        "epoch": current.store.epoch,
+        "seq": live.seq_of(current),
+        "revision": current.current.revision,
+        "now": utc_text(current.clock()),
+    }
+
+
+def worst(deployment: str) -> str:
+    """The worst state among a deployment's candidates; empty without a credential."""
+    return board.worst(rows_of(deployment))
+
+
+_Health = dict[str, tuple[int, int]]
+_counted: list[tuple[dict[str, list[Row]], dict[str, _Health]]] = []  # of the latest reading
+
+
+def health_of(kind: str) -> _Health:
+    """Id -> (healthy, total) of every route, provider, endpoint or credential, as ``kind`` says."""
+    reading = by_deployment()
+    if not _counted or _counted[0][0] is not reading:
+        _counted[:] = [(reading, {})]
+    found = _counted[0][1]
+    if kind not in found:
+        rows = (row for rows in reading.values() for row in rows)
+        found[kind] = board.health_by(BY_KIND[kind], rows)
+    return found[kind]

@@ -17,6 +17,7 @@ from routeradmin.console.views import (
     endpoints,
     events,
     explain,
+    incidents,
     intents,
     keys,
     live,
@@ -27,6 +28,7 @@ from routeradmin.console.views import (
     revisions,
     routes,
     rules,
+    saved,
     session,
     transfer,
     turns,
@@ -56,6 +58,7 @@ register_converter(FileFormat, "file_format")
 
 urlpatterns: list[URLPattern] = [
     path("", live.show, name="live"),
+    path("panel", live.panel, name="panel"),
     path("login", session.SignIn.as_view(), name="login"),
     path("logout", session.SignOut.as_view(), name="logout"),
     path("account", session.account, name="account"),
@@ -80,6 +83,8 @@ urlpatterns: list[URLPattern] = [
     path("revoke/keys/<path:uid>", keys.revoke, name="keys-revoke"),
     path("delete/keys/<path:uid>", keys.delete, name="keys-delete"),
     path("alerts", webhooks.show, name="alerts"),
+    path("alerts/incidents", incidents.show, name="incidents"),
+    path("alerts/<path:uid>/deliveries", incidents.deliveries, name="alerts-deliveries"),
     path("new/alerts", webhooks.create, name="alerts-new"),
     path("edit/alerts/<path:uid>", webhooks.edit, name="alerts-edit"),
     path("test/alerts/<path:uid>", webhooks.test, name="alerts-test"),
@@ -90,6 +95,7 @@ urlpatterns: list[URLPattern] = [
     path("delete/users/<path:name>", users.delete, name="users-delete"),
     credentials.SECRET_URL,
     *intents.URLS,
+    *saved.URLS,
 ]
 for noun in NOUNS:
     urlpatterns += catalog.urls(noun)

@@ -12,7 +12,7 @@ from routeradmin.dataplane.auth import authorize
 from routeradmin.dataplane.client import staying
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import parse, read_body
-from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services import explaining, postponing
 from routeradmin.services.circumstances import read_headers
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Message, Release, Renew, Report, Select, Simulate
@@ -32,7 +32,7 @@ async def select(exchange: Exchange) -> None:
     text = await read_body(exchange.receive, MOST_BODY_BYTES)
     message = permitted(parse(Select, text), key)
     headers = read_headers(exchange.runtime.current.snapshot, exchange.scope["headers"])
-    selected = await selecting.select(
+    selected = await postponing.select(
         exchange.runtime,
         message,
         key,
@@ -50,7 +50,7 @@ async def report(exchange: Exchange) -> None:
     """How the attempt ended; the answer says what to do next."""
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = await body(exchange, Report)
-    answer = await reporting.report(
+    answer = await postponing.report(
         exchange.runtime,
         exchange.argument,
         message,
@@ -64,14 +64,14 @@ async def report(exchange: Exchange) -> None:
 async def renew(exchange: Exchange) -> None:
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = await body(exchange, Renew)
-    answer = await reporting.renew(exchange.runtime, exchange.argument, message, key)
+    answer = await postponing.renew(exchange.runtime, exchange.argument, message, key)
     await exchange.reply(200, orjson.dumps(answer))
 
 
 async def release(exchange: Exchange) -> None:
     key = authorize(exchange.runtime, exchange.scope, "select")
     message = await body(exchange, Release)
-    answer = await reporting.release(exchange.runtime, exchange.argument, message, key)
+    answer = await postponing.release(exchange.runtime, exchange.argument, message, key)
     await exchange.reply(200, orjson.dumps(answer))
 
 

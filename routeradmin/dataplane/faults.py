@@ -59,6 +59,9 @@ ANSWERS: dict[type[Exception], Callable[[Any], ApiError]] = {
     refusals.LimitRefused: lambda problem: ApiError(
         429, "rate_limit_exceeded", str(problem), retry_after_s=problem.retry_after_s
     ),
+    refusals.StateUnknown: lambda problem: ApiError(
+        503, "state_unavailable", str(problem), retry_after_s=1.0
+    ),
     ModelNotFound: _plain(404, "model_not_found", "model"),
     LeaseNotFound: _plain(404, "lease_not_found"),
     LeaseFenced: _plain(409, "lease_fenced"),

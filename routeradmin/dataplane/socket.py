@@ -18,7 +18,7 @@ from routeradmin.dataplane.auth import authorize
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import Receive, Scope, Send, parse, request_id
 from routeradmin.engine.state import LeaseFenced, LeaseNotFound, ReportState
-from routeradmin.services import explaining, reporting, selecting
+from routeradmin.services import explaining, postponing
 from routeradmin.services.asking import Headers
 from routeradmin.services.circumstances import read_headers
 from routeradmin.services.keys import Key
@@ -94,7 +94,7 @@ class DecisionSocket:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for lease_id, key in list(self._leases.items()):
             try:
-                await reporting.release(self._runtime, lease_id, Release(), key)
+                await postponing.release(self._runtime, lease_id, Release(), key)
             except (LeaseFenced, LeaseNotFound):
                 log.debug("lease %s of a closed socket was over already", lease_id)
 
@@ -139,7 +139,7 @@ class DecisionSocket:
 
     async def _select(self, lease_id: str, body: bytes, key: Key) -> bytes:
         message = decision.permitted(parse(Select, body), key)
-        selected = await selecting.select(
+        selected = await postponing.select(
             self._runtime, message, key, self._request_id, self._headers()
         )
         self._leases[selected.lease.id] = key
@@ -162,15 +162,17 @@ class DecisionSocket:
 
     async def _report(self, lease_id: str, body: bytes, key: Key) -> bytes:
         message = parse(Report, body)
-        answer = await reporting.report(self._runtime, lease_id, message, key, self._request_id)
+        answer = await postponing.report(self._runtime, lease_id, message, key, self._request_id)
         self._leases.pop(lease_id, None)
         return orjson.dumps(answer)
 
     async def _renew(self, lease_id: str, body: bytes, key: Key) -> bytes:
-        return orjson.dumps(await reporting.renew(self._runtime, lease_id, parse(Renew, body), key))
+        return orjson.dumps(
+            await postponing.renew(self._runtime, lease_id, parse(Renew, body), key)
+        )
 
     async def _release(self, lease_id: str, body: bytes, key: Key) -> bytes:
-        answer = await reporting.release(self._runtime, lease_id, parse(Release, body), key)
+        answer = await postponing.release(self._runtime, lease_id, parse(Release, body), key)
         self._leases.pop(lease_id, None)
         return orjson.dumps(answer)
 

@@ -186,15 +186,21 @@ def rest_name(key: CandidateKey) -> str:
     return "\n".join(key)
 
 
-_SETS = ("requires", "exclude", "tags")
+_SETS = {"requires", "exclude", "tags"}
+
+
+_DEFAULTS = {f.name: f.default for f in fields(SelectRequest) if f.init}
 
 
 def request_json(request: SelectRequest) -> dict[str, Any]:
-    kept = {f.name: getattr(request, f.name) for f in fields(request) if f.init}
-    for name in _SETS:
+    """What was asked for, without what everybody asks for: turns are kept by the million."""
+    kept = {
+        name: value
+        for name, default in _DEFAULTS.items()
+        if (value := getattr(request, name)) != default
+    }
+    for name in _SETS & kept.keys():
         kept[name] = sorted(kept[name])
-    kept["headers"] = [list(pair) for pair in request.headers]
-    kept["opaque"] = list(request.opaque)
     if request.preferences is not None:
         kept["preferences"] = {
             name: list(value) if isinstance(value, tuple) else value
@@ -205,10 +211,12 @@ def request_json(request: SelectRequest) -> dict[str, Any]:
 
 def request_from_json(kept: dict[str, Any]) -> SelectRequest:
     values = dict(kept)
-    for name in _SETS:
+    for name in _SETS & values.keys():
         values[name] = frozenset(values[name])
-    values["headers"] = tuple((name, value) for name, value in values["headers"])
-    values["opaque"] = tuple(values["opaque"])
+    if "headers" in values:
+        values["headers"] = tuple((name, value) for name, value in values["headers"])
+    if "opaque" in values:
+        values["opaque"] = tuple(values["opaque"])
     if values.get("preferences") is not None:
         wishes: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value

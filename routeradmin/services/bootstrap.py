@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
@@ -18,8 +19,27 @@ BY = Actor("bootstrap", "environment")
 KEY_NAME = "bootstrap"
 
 
+MIGRATION_LOCK = 0x6D696772  # PostgreSQL's advisory lock of whoever migrates
+
+
 class NotMigrated(Exception):
     """The database is older than the program."""
+
+
+def migrate() -> None:
+    """Bring the database up to date; of several that start at once, one does and the others wait.
+
+    Raises DatabaseError.
+    """
+    if connection.vendor != "postgresql":
+        call_command("migrate", interactive=False, verbosity=0)
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
+        try:
+            call_command("migrate", interactive=False, verbosity=0)
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
 
 
 def require_migrated() -> None:
@@ -50,9 +70,12 @@ def from_environment() -> None:
 def first_admin() -> tuple[str, str] | None:
     """Name and password of an admin made because there was nobody, to be shown this once.
 
-    None when somebody is there, or the environment says who is.
+    None when somebody is there, the environment says who is, or people come to other processes:
+    those may have been told of the first one's name.
     """
     from_environment()
+    if runtimes.get().plane == "data":
+        return None
     with publishing.writing():
         if User.objects.exists():
             return None
@@ -68,6 +91,6 @@ def _make_admin(name: str, password: str) -> None:
 
 
 def _make_key(token: str) -> None:
-    if ApiKey.objects.filter(hash=keys.token_hash(token)).exists():
-        return
-    create_key({"name": KEY_NAME, "scopes": list(Scope.values)}, BY, token=token)
+    with publishing.writing():  # processes that start at once look one after the other
+        if not ApiKey.objects.filter(hash=keys.token_hash(token)).exists():
+            create_key({"name": KEY_NAME, "scopes": list(Scope.values)}, BY, token=token)

@@ -32,18 +32,60 @@ BACKLOG = 16  # frames a slow viewer may be behind
 CHANGES_KEPT = 100
 
 CELLS = ("state", "active", "rpm", "tpm", "latency", "why")
+# By these a page knows whether a candidate that it does not show belongs on it now.
+MOVED = ("id", "state", "active", "provider", "routes")
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """How the processes are: ``processes`` are pairs of id and revision; ``behind`` are those that
+    lag, with whether it is that they say nothing; ``failing`` are the background jobs that fail,
+    with how often and why."""
+
+    revision: int
+    processes: tuple[tuple[str, int], ...]
+    behind: tuple[tuple[str, int, bool], ...]
+    degraded: tuple[str, ...]
+    failing: tuple[tuple[str, int, str], ...]
+
+    @property
+    def ready(self) -> int:
+        """How many serve the newest revision."""
+        return len(self.processes) - len(self.behind)
+
+    @classmethod
+    def of(cls, runtime: Runtime) -> Standing:
+        found = runtime.processes()
+        return cls(
+            runtime.current.revision,
+            tuple((one["id"], one["revision"]) for one in found),
+            tuple(
+                (one["id"], one["revision"], runtime.silence_ms(one["id"]) > 0)
+                for one in found
+                if one["lag_ms"]
+            ),
+            tuple(sorted(runtime.degraded)),
+            tuple(
+                (job.name, job.failures_in_a_row, job.last_error)
+                for job in runtime.jobs.values()
+                if job.failures_in_a_row
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Delta:
-    """What one frame tells: rows with the names of their changed cells, and state changes."""
+    """What one frame tells: rows with the names of their changed cells, state changes, and the
+    processes' standing where that changed."""
 
     rows: Sequence[tuple[Row, Sequence[str]]]
     all_rows: Sequence[Row]
     changes: Sequence[Change]
     now: float
+    standing: Standing | None = None
+    moved: Sequence[Row] = ()  # whose state changed, or that got their first or lost their last
 
 
 Render = Callable[[Delta], Iterable[str]]
@@ -81,6 +123,7 @@ class Feed:
         self._viewers: set[Viewer] = set()
         self._seen: dict[CandidateKey, _Seen] = {}
         self._snapshot: Snapshot | None = None
+        self._standing: Standing | None = None
         self._changes: list[Change] = []
         self._beat = runtime.heartbeats.number
         self._own_steps = 0  # frames the store's counter does not know of
@@ -132,7 +175,7 @@ class Feed:
         if delta is not None:
             content = await self._rendered(delta)
             self._own_steps += 1
-            self._send("update", at, told_until + self._own_steps, content)
+            self._send("update", at, told_until + self._own_steps, content, delta.moved)
         elif at - self._last_sent >= HEARTBEAT_S:
             self._send("heartbeat", at, self._last_seq)
 
@@ -144,8 +187,15 @@ class Feed:
                 await asyncio.sleep(0)
         return "\n".join(pieces)
 
-    def _send(self, kind: str, at: float, seq: int, content: str | None = None) -> None:
-        frame = self._frame(kind, seq, content, self._new_beats())
+    def _send(
+        self,
+        kind: str,
+        at: float,
+        seq: int,
+        content: str | None = None,
+        moved: Sequence[Row] = (),
+    ) -> None:
+        frame = self._frame(kind, seq, content, self._new_beats(), moved)
         self._last_seq, self._last_sent = seq, at
         for viewer in self._viewers:
             viewer.offer(frame)
@@ -164,6 +214,7 @@ class Feed:
         seq: int,
         content: str | None = None,
         beats: dict[str, str] | None = None,
+        moved: Sequence[Row] = (),
     ) -> str:
         snapshot = self.runtime.current.snapshot
         frame: dict[str, Any] = {
@@ -180,6 +231,8 @@ class Feed:
         if beats is not None:
             frame["beats"] = beats
             frame["error_share"] = self.runtime.heartbeats.error_share
+        if moved:
+            frame["moved"] = [{name: row[name] for name in MOVED} for row in moved]
         return orjson.dumps(frame).decode()
 
     def _heard(self, changes: Sequence[Change]) -> None:
@@ -190,6 +243,7 @@ class Feed:
     def _baseline(self, now: float) -> None:
         """Take the present as told: whoever joins has just loaded it."""
         snapshot = self._snapshot = self.runtime.current.snapshot
+        self._standing = Standing.of(self.runtime)
         self._seen = {}
         for place, state in candidates.observed(snapshot, self.runtime.store.states()):
             row = candidates.candidate_json(place, state, now)
@@ -202,8 +256,10 @@ class Feed:
         snapshot = self.runtime.current.snapshot
         if snapshot is not self._snapshot:
             self._baseline(now)  # pages load the new revision whole, told by its number
-            return Delta((), [seen.row for seen in self._seen.values()], (), now)
+            rows = [seen.row for seen in self._seen.values()]
+            return Delta((), rows, (), now, self._standing)
         changed: list[tuple[Row, Sequence[str]]] = []
+        moved: list[Row] = []
         looked = list(candidates.observed(snapshot, list(self.runtime.store.states())))
         self._forget_all_but({place.candidate.key for place, _ in looked})
         for number, (place, state) in enumerate(looked, 1):
@@ -214,13 +270,21 @@ class Feed:
                 continue
             row = candidates.candidate_json(place, state, now)
             cells = changed_cells(seen.row, row) if seen else CELLS
+            if seen is None or "state" in cells or bool(seen.row["active"]) != bool(row["active"]):
+                moved.append(row)
             self._seen[place.candidate.key] = _Seen(mark, row)
             if cells:
                 changed.append((row, cells))
         changes, self._changes = tuple(self._changes), []
-        if not changed and not changes:
+        standing = self._new_standing()
+        if not changed and not changes and standing is None:
             return None
-        return Delta(changed, [seen.row for seen in self._seen.values()], changes, now)
+        rows = [seen.row for seen in self._seen.values()]
+        return Delta(changed, rows, changes, now, standing, moved)
+
+    def _new_standing(self) -> Standing | None:
+        before, self._standing = self._standing, Standing.of(self.runtime)
+        return self._standing if self._standing != before else None
 
     def _forget_all_but(self, keys: set[CandidateKey]) -> None:
         """The state of a matched name goes when many others are asked for; no frame tells of it."""

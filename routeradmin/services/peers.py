@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +25,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-STALE_S = 10.0  # a process that has not been heard of for this long is gone
+SILENT_S = 2.5  # after some five beats that did not come
+# A process that has not been heard of for this long is gone. Until then it is named: who stopped in
+# order said so, and the others hang, were killed or cannot be reached, which people have to know.
+STALE_S = 60.0
 QUICK_S = 0.02  # answers slower than this say little about what time it is
 PUBLISHED = "published"
+LATE_S = 1.5  # a process that has not been heard of for this long may be cut off from Redis
+GATHER_S = 2.0  # after Redis's return, until every process has told it what it knows
 
 
 @dataclass(eq=False)
@@ -35,6 +43,8 @@ class Peers:
     election: Election
     others: dict[str, dict[str, Any]] = field(default_factory=dict)
     suspected: frozenset[str] = frozenset()
+    steady: Callable[[], float] = time.monotonic  # the clock is set by Redis's
+    _unsure_at: float = float("inf")
     _newest: tuple[int, float] = (0, 0.0)
     _catching_up: asyncio.Task[None] | None = None
     _again: bool = False
@@ -46,13 +56,24 @@ class Peers:
         self.store.on_told.append(lambda message: self._told(runtime, message))
         await self.store.open()
         if self.store.is_shared and isinstance(runtime.clock, SteadyClock):
-            seconds, took_s = await self.store.link.time_s()
-            runtime.clock.set_to(seconds + took_s / 2)
+            with suppress(Unreachable):
+                seconds, took_s = await self.store.link.time_s()
+                runtime.clock.set_to(seconds + took_s / 2)
 
     async def close(self, runtime: Runtime) -> None:
         await self.election.resign()
         self.store.link.post(("gone", runtime.process_id))
         await self.store.close()
+
+    @property
+    def knows_all_for_s(self) -> float:
+        """For how long Redis could have been asked for what every process granted; below 0 while
+        it cannot."""
+        return self.steady() - self._unsure_at - GATHER_S
+
+    def unsure(self, *, for_ever: bool = False) -> None:
+        """Some process goes on alone, or did until now."""
+        self._unsure_at = float("inf") if for_ever else self.steady()
 
     async def beat(self, runtime: Runtime) -> None:
         """Tell where this process is, and hear where the others are."""
@@ -78,6 +99,8 @@ class Peers:
             self.store.link.post(("gone", name))
         heard.pop(runtime.process_id, None)
         self.others = heard
+        if self.store.is_shared and any(beat["at"] < now - LATE_S for beat in heard.values()):
+            self.unsure()
         newest = max([runtime.current.revision, *(beat["revision"] for beat in heard.values())])
         if newest > self._newest[0]:
             self._newest = (newest, now)
@@ -87,10 +110,23 @@ class Peers:
         newest, since = self._newest
         return 0 if revision >= newest else max(1, round((now - since) * 1000))
 
+    def behind_ms(self, process: str, revision: int, now: float) -> int:
+        """The longer of its lag and its silence."""
+        return max(self.lag_ms(revision, now), self.silence_ms(process, now))
+
+    def silence_ms(self, process: str, now: float) -> int:
+        """For how long another process has said nothing; 0 while that is nothing special."""
+        beat = self.others.get(process)
+        silent_s = now - beat["at"] if beat else 0.0
+        return round(silent_s * 1000) if silent_s > SILENT_S else 0
+
     async def follow_clock(self, runtime: Runtime) -> None:
         """Windows, cooldowns and leases of all machines go by Redis's clock."""
         if self.store.is_shared and isinstance(runtime.clock, SteadyClock):
-            seconds, took_s = await self.store.link.time_s()
+            try:
+                seconds, took_s = await self.store.link.time_s()
+            except Unreachable:
+                return
             if took_s < QUICK_S:
                 runtime.clock.follow(seconds + took_s / 2)
 
@@ -123,6 +159,8 @@ class Peers:
 
 def mark(runtime: Runtime, reached: bool) -> None:
     """The word in ``degraded`` for a store that only this process's state is in."""
+    if runtime.peers is not None:
+        runtime.peers.unsure(for_ever=not reached)
     if reached:
         runtime.degraded.discard("store")
     else:

@@ -49,6 +49,10 @@ class TurnBusy(Exception):
     """The turn's last attempt has not been reported yet."""
 
 
+class StateUnknown(Exception):
+    """What other processes granted is out of reach for the moment."""
+
+
 class LimitRefused(Exception):
     """The API key's own limits admit nothing more now."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db import close_old_connections
 
+from routeradmin.alerting.models import Delivery, Incident
 from routeradmin.catalog.models import Secret
 from routeradmin.journal.models import Attempt, Event, IntentFeedback, Turn
 from routeradmin.services import publishing
@@ -32,6 +33,8 @@ class Keeping:
 TURNS = Keeping(days=14, most=200_000)
 EVENTS = Keeping(days=90, most=500_000)
 FEEDBACK = Keeping(days=90, most=100_000)
+DELIVERIES = Keeping(days=30, most=20_000)
+INCIDENTS = Keeping(days=90, most=50_000)
 UNUSED_SECRETS_DAYS = 30
 
 
@@ -56,6 +59,10 @@ def delete_old(
         yield "events", _delete(Event, pks)
     for pks in _old(IntentFeedback, "at", now, FEEDBACK):
         yield "intent feedback", _delete(IntentFeedback, pks)
+    for pks in _old(Delivery, "at", now, DELIVERIES):
+        yield "deliveries", _delete(Delivery, pks)
+    for pks in _old(Incident, "ended_at", now, INCIDENTS):
+        yield "incidents", _delete(Incident, pks)
     unused = Secret.objects.filter(
         unused_since__lt=now - timedelta(days=UNUSED_SECRETS_DAYS), credentials__isnull=True
     )

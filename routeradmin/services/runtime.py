@@ -7,6 +7,7 @@ import logging
 import os
 import random
 import secrets as chance
+import socket
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from routeradmin.adapters.state_redis.election import Election
 from routeradmin.adapters.upstream import UpstreamClient
 from routeradmin.engine.state import StateStore
 from routeradmin.engine.strategies import Selector
-from routeradmin.services import journal_writing, peers, selectors
+from routeradmin.services import database, journal_writing, peers, selectors
 from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.alerts.alerts import Alerts
@@ -40,7 +41,8 @@ from routeradmin.services.intent.deciding import Intents
 from routeradmin.services.journal import Journal
 from routeradmin.services.keeping import Kept
 from routeradmin.services.keys import KeyRing
-from routeradmin.services.metering import Meters
+from routeradmin.services.metering import Meters, Siblings
+from routeradmin.services.postponed import Postponed
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
 from routeradmin.services.tracing import OFF, Tracer
@@ -58,8 +60,9 @@ class Runtime:
     is amiss (``database``, ``store``); ``accepting`` is readiness; ``is_demo``: this process plays
     simulated providers. ``plane`` is what this process answers (``all``, ``data``, ``control``;
     ``none`` for a worker), ``peers`` the processes it shares state with. ``open_metrics``:
-    scrapers need no key. ``kept`` is the durable state as it was last written; ``writer`` the
-    thread that writes. ``selectors`` are the registered custom strategies by name."""
+    scrapers need no key; ``siblings`` are the workers that share its port, ``metrics_listener``
+    is their common one for scrapers. ``kept`` is the durable state as it was last written;
+    ``writer`` the thread that writes. ``selectors``: the registered custom strategies by name."""
 
     clock: Callable[[], float]
     rng: random.Random
@@ -76,6 +79,7 @@ class Runtime:
     intents: Intents = field(default_factory=Intents)
     heartbeats: Heartbeats = field(default_factory=Heartbeats)
     selectors: dict[str, Selector] = field(default_factory=dict)
+    postponed: Postponed = field(default_factory=Postponed)
     jobs: dict[str, JobStanding] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
     accepting: bool = False
@@ -86,6 +90,8 @@ class Runtime:
     tracer: Tracer = OFF
     alerts: Alerts = field(default_factory=Alerts)
     meters: Meters = field(default_factory=Meters)
+    siblings: Siblings | None = None
+    metrics_listener: socket.socket | None = None
     kept: Kept = field(default_factory=dict)
     writer: ThreadPoolExecutor = field(default_factory=_one_thread)
     process_id: str = field(default_factory=lambda: chance.token_hex(4))
@@ -101,17 +107,21 @@ class Runtime:
         return self.secrets.redactor.text(text)
 
     def processes(self) -> list[dict[str, Any]]:
-        """Every process that serves, this one first, with the revision it is at; ``lag_ms``: for
-        how long there has been a newer one."""
+        """Every process that serves, this one first, with the revision it was at last; ``lag_ms``:
+        for how long there has been a newer one, or it has not been heard of."""
         own, now = self.current.revision, self.clock()
         if self.peers is None:
             return [{"id": self.process_id, "revision": own, "lag_ms": 0}]
         at = {self.process_id: own}
         at |= {name: beat["revision"] for name, beat in sorted(self.peers.others.items())}
         return [
-            {"id": name, "revision": revision, "lag_ms": self.peers.lag_ms(revision, now)}
+            {"id": name, "revision": revision, "lag_ms": self.peers.behind_ms(name, revision, now)}
             for name, revision in at.items()
         ]
+
+    def silence_ms(self, process: str) -> int:
+        """For how long another process has said nothing; 0 while that is nothing special."""
+        return self.peers.silence_ms(process, self.clock()) if self.peers else 0
 
     @property
     def leads(self) -> bool:
@@ -192,6 +202,7 @@ async def start() -> Runtime:
             await runtime.peers.open(runtime)
         await sync_to_async(bootstrap.from_environment)()
         await sync_to_async(publishing.load)(runtime)
+        database.be_impatient()
         runtime.accepting = True
     return runtime
 

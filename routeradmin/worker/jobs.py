@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from django.conf import settings
 
 from routeradmin.adapters.state_redis import election
-from routeradmin.services import heartbeats, journal_writing, retention, upkeep
+from routeradmin.services import heartbeats, journal_writing, postponing, retention, upkeep
 from routeradmin.services.probing import Prober
 from routeradmin.services.runtime import Runtime
 from routeradmin.worker.loop import Job
-from routeradmin.worker.scrapers import Scrapers
+from routeradmin.worker.scrapers import Scrapers, listening
 
 CATCH_UP_EVERY_S = 0.8  # behind the pushes: an edit is everywhere within a second without them too
 
@@ -56,7 +58,7 @@ def jobs(runtime: Runtime) -> tuple[Job, ...]:
         Job("probe", 0.5, only_leading(prober.tick), close=prober.stop),
         Job("look for alerts", 2.0, look_for_alerts),
         Job("send alerts", 0.5, send_alerts),
-        *answering_scrapers(),
+        *answering_scrapers(runtime),
         # Commands write to the database of a running server: their keys and imports count too.
         Job("catch up", CATCH_UP_EVERY_S, upkeep.catch_up, longest_pause_s=5.0),
         Job("note key use", 15.0, upkeep.note_key_use),
@@ -71,15 +73,27 @@ def sharing(plane: str) -> tuple[Job, ...]:
     return (
         *elect,
         Job("beat", 0.5, upkeep.beat),
+        Job("tell what was postponed", 0.5, postponing.tell),
         Job("follow the clock", 10.0, upkeep.follow_clock),
         Job("prune shared state", 60.0, only_leading(upkeep.prune)),
     )
 
 
-def answering_scrapers() -> tuple[Job, ...]:
-    """A port of its own for metrics, where the settings ask for one; tried again while none is
-    free."""
-    if settings.METRICS_LISTEN is None:
-        return ()
-    scrapers = Scrapers(*settings.METRICS_LISTEN)
-    return (Job("answer scrapers", 5.0, scrapers.tick, close=scrapers.stop),)
+def answering_scrapers(runtime: Runtime) -> tuple[Job, ...]:
+    """The figures of workers for each other; and a port of its own for metrics, where the settings
+    ask for one. Tried again while none is free."""
+    jobs: list[Job] = []
+    if (siblings := runtime.siblings) is not None:
+        jobs.append(Job("tell siblings", 5.0, siblings.tick, close=siblings.stop))
+    if listen := _metrics_port(runtime):
+        scrapers = Scrapers(listen)
+        jobs.append(Job("answer scrapers", 5.0, scrapers.tick, close=scrapers.stop))
+    return tuple(jobs)
+
+
+def _metrics_port(runtime: Runtime) -> Callable[[], socket.socket] | None:
+    if (given := runtime.metrics_listener) is not None:
+        return lambda: given
+    if settings.METRICS_LISTEN is None or runtime.siblings is not None:
+        return None
+    return partial(listening, *settings.METRICS_LISTEN)

@@ -1,10 +1,11 @@
-"""A port of its own for ``/metrics``: behind a shared port a scraper meets now this process, now
-another, and a worker has none at all."""
+"""A port of its own for ``/metrics``, for processes that have no other or where others may ask for
+nothing else. Workers of one ``serve`` share it as they share the main one."""
 
 from __future__ import annotations
 
 import logging
 import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -20,11 +21,11 @@ MOST_PROCESSES = 64  # on one machine: each takes the first port that is free
 
 
 class Scrapers:
-    """``tick`` opens the port where it is not open yet; ``stop`` closes it."""
+    """``tick`` begins to answer where that was not done yet, on what ``listen`` gives; ``stop``
+    ends it."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._host = host
-        self._ports = range(port, min(port + MOST_PROCESSES, 65_536)) if port else range(1)
+    def __init__(self, listen: Callable[[], socket.socket]) -> None:
+        self._listen = listen
         self._runner: web.AppRunner | None = None
         self.port = 0
 
@@ -43,29 +44,35 @@ class Scrapers:
         await runner.setup()
         await web.SockSite(runner, listener).start()
         self._runner = runner
-        self.port = listener.getsockname()[1]
-        log.info("metrics on http://%s:%d/metrics", self._host, self.port)
-
-    def _listen(self) -> socket.socket:
-        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        refusal = OSError(f"no port from {self._ports.start} on is free for metrics")
-        for port in self._ports:
-            listener = socket.socket(family, socket.SOCK_STREAM)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                listener.bind((self._host, port))
-                listener.listen()  # only listening shows that another process was first
-            except OSError as problem:
-                listener.close()
-                refusal = problem
-            else:
-                return listener
-        raise refusal
+        host, self.port = listener.getsockname()[:2]
+        log.info("metrics on http://%s:%d/metrics", host, self.port)
 
     async def stop(self) -> None:
         if self._runner is not None:
             runner, self._runner = self._runner, None
             await runner.cleanup()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """On the port, or on the first after it that is free: a machine may have several processes.
+
+    Raises OSError.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    ports = range(port, min(port + MOST_PROCESSES, 65_536)) if port else range(1)
+    refusal = OSError(f"no port from {port} on is free for metrics")
+    for candidate in ports:
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, candidate))
+            listener.listen()  # only listening shows that another process was first
+        except OSError as problem:
+            listener.close()
+            refusal = problem
+        else:
+            return listener
+    raise refusal
 
 
 async def answer(runtime: Runtime, request: web.Request) -> web.Response:

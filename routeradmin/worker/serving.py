@@ -6,9 +6,11 @@ import asyncio
 import gc
 import logging
 import os
+import signal
 import socket
 import time
 from collections.abc import Awaitable, Callable
+from types import FrameType
 
 import uvicorn
 
@@ -18,6 +20,9 @@ from routeradmin.worker.connections import Connection
 APPLICATION = "routeradmin.asgi:application"
 GRACE_S = 10  # how long open requests may go on after the first Ctrl-C
 SHARED_GRACE_S = 30  # the same where other processes serve meanwhile: nobody waits for the end
+# How long a process that others can stand in for goes on as before but for its readiness: a proxy
+# that asks every two seconds has turned away by then, so that nobody finds the door shut.
+LEAVE_S = 5.0
 # How long connections that are open go on being answered, each answer being the last on its
 # connection, so that their owners come again to a process that stays.
 DRAIN_S = 2.0
@@ -71,13 +76,23 @@ def config(grace_s: int = GRACE_S) -> uvicorn.Config:
 class Server(uvicorn.Server):
     """Calls ``greet`` once it answers; stops readiness first and writes what is queued last.
 
-    ``among_others``: other processes serve the same socket; connections are handed to them.
+    ``has_others``: other processes can take its requests. SIGTERM then lets proxies turn away
+    before the listener is closed, Ctrl-C does not. ``supervised``: it shares its socket with
+    processes that another one watches, which says by SIGHUP that a successor answers already.
     """
 
-    def __init__(self, greet: Callable[[], Awaitable[None]], *, among_others: bool = False) -> None:
-        super().__init__(config(SHARED_GRACE_S if among_others else GRACE_S))
+    def __init__(
+        self,
+        greet: Callable[[], Awaitable[None]],
+        *,
+        has_others: bool = False,
+        supervised: bool = False,
+    ) -> None:
+        super().__init__(config(SHARED_GRACE_S if has_others else GRACE_S))
         self._greet = greet
-        self._among_others = among_others
+        self._has_others = has_others
+        self._supervised = supervised
+        self._is_leaving = False
         self._parent = os.getppid()
         self._watch: asyncio.Task[None] | None = None
 
@@ -85,18 +100,34 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         settle_memory()
         await self._greet()
-        if self._among_others:
+        if self._supervised:
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGHUP, self._hand_over)
             self._watch = asyncio.create_task(self._end_with_parent())
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._is_leaving = sig == signal.SIGTERM and not self.should_exit
+        super().handle_exit(sig, frame)
+
+    def _hand_over(self) -> None:
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         runtimes.get().accepting = False
         if self._watch is not None:
             self._watch.cancel()
-        if self._among_others:
+        if self._has_others:
+            await self._leave()
             await self._drain()
         await super().shutdown(sockets)
         if self.force_exit:  # a second Ctrl-C cuts off requests, never what is to be written
             await self.lifespan.shutdown()
+
+    async def _leave(self) -> None:
+        ends = time.monotonic() + LEAVE_S
+        # a second signal ends the wait; signals set nothing that could be awaited
+        while self._is_leaving and not self.force_exit and time.monotonic() < ends:  # noqa: ASYNC110
+            await asyncio.sleep(DRAIN_LOOK_S)
 
     async def _drain(self) -> None:
         for server in self.servers:

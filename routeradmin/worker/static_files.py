@@ -14,12 +14,22 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 
+from routeradmin.adapters import directory_lock
+
 MARK = ".collected-from"
 
 
 def collect_when_changed() -> bool:
-    """False when what lies there already is from the very files there are now."""
+    """False when what lies there already is from the very files there are now.
+
+    Of processes that start at once on one directory the first collects, and the others wait.
+    """
     root = Path(settings.STATIC_ROOT)
+    with directory_lock.one_at_a_time(root.with_name(f"{root.name}.lock")):
+        return _collect(root)
+
+
+def _collect(root: Path) -> bool:
     mark, current = root / MARK, fingerprint()
     if mark.is_file() and mark.read_text(encoding="utf-8") == current:
         return False

@@ -6,6 +6,7 @@ successor answers, so that no moment is without one.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import signal
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +33,10 @@ class CannotStart(Exception):
 
 @dataclass(eq=False)
 class Child:
-    """One worker process; it writes a line to its pipe once it answers requests."""
+    """One worker process; it writes a line to its pipe once it answers requests. No two that run
+    have the same ``number``, and numbers stay small."""
 
+    number: int
     process: subprocess.Popen[bytes]
     pipe: int
     started_at: float
@@ -52,13 +56,20 @@ class Child:
 
 @dataclass(eq=False)
 class Supervisor:
-    """``command`` plus ``--listener FD --ready FD`` starts a worker."""
+    """``command`` plus ``--listener FD --ready FD --number N --siblings DIRECTORY`` starts a
+    worker, with ``--metrics FD`` where there is a port for scrapers."""
 
     command: Sequence[str]
     listener: socket.socket
     count: int
+    metrics: socket.socket | None = None
     children: list[Child] = field(default_factory=list)
+    _leaving: list[Child] = field(default_factory=list)
     _signals: list[int] = field(default_factory=list)
+    _running: dict[int, Child] = field(default_factory=dict)
+    _siblings: TemporaryDirectory[str] = field(
+        default_factory=lambda: TemporaryDirectory(prefix="routeradmin-")
+    )
 
     def run(self, greet: Callable[[], None]) -> None:
         """Until told to stop. Raises CannotStart."""
@@ -72,7 +83,14 @@ class Supervisor:
                 greet()
             self._watch()
         finally:
-            self._stop(self.children)
+            # The workers have it too, and close it in time: none is let in whom nobody serves.
+            self.listener.close()
+            # Only who was told by SIGTERM may have a proxy in front that has to turn away first.
+            leaving = signal.SIGTERM in self._signals
+            self._stop(
+                [*self.children, *self._leaving], signal.SIGTERM if leaving else signal.SIGHUP
+            )
+            self._siblings.cleanup()
 
     @property
     def _stopping(self) -> bool:
@@ -80,14 +98,19 @@ class Supervisor:
 
     def _watch(self) -> None:
         while not self._stopping:
-            if self._signals:
-                self._signals.clear()
+            if signal.SIGHUP in self._signals:
+                # Only these: another kind may have come since.
+                self._signals[:] = [one for one in self._signals if one != signal.SIGHUP]
                 self._replace_all()
-            for place, child in enumerate(self.children):
-                child.look()
-                if child.has_ended and not self._stopping:
-                    self.children[place] = self._again(child)
+            self._tend()
             time.sleep(LOOK_EVERY_S)
+
+    def _tend(self) -> None:
+        """Start another for each that ended."""
+        for place, child in enumerate(self.children):
+            child.look()
+            if child.has_ended and not self._stopping:
+                self.children[place] = self._again(child)
 
     def _again(self, child: Child) -> Child:
         log.error("worker %d ended with status %s: starting another", *_end(child))
@@ -97,33 +120,60 @@ class Supervisor:
         return self._start()
 
     def _replace_all(self) -> None:
-        for place, old in enumerate(list(self.children)):
+        """One after the other; the others are seen to meanwhile, for streams take their time."""
+        for place in range(len(self.children)):
             if self._stopping:
                 return
             new = self._start()
             try:
-                self._wait_for(new)
+                self._wait_for(new, self._tend)
             except CannotStart as problem:
                 log.error("%s: the workers that run go on", problem)
                 self._stop([new])
                 return
-            self.children[place] = new
-            self._stop([old])
+            old, self.children[place] = self.children[place], new
+            self._leaving = [old]
+            self._let_go(old)
         log.warning("all workers were replaced")
+
+    def _let_go(self, old: Child) -> None:
+        old.process.send_signal(signal.SIGHUP)  # nothing happens if it ended by itself
+        ends = time.monotonic() + STOP_LIMIT_S
+        while not (old.has_ended or self._stopping or time.monotonic() > ends):
+            self._tend()
+            time.sleep(LOOK_EVERY_S / 2)
+        if not self._stopping:  # else it is stopped with the others
+            self._leaving = []
+            self._stop([old], limit_s=0.0)
 
     def _start(self) -> Child:
         read, write = os.pipe()
         os.set_blocking(read, False)
-        handle = self.listener.fileno()
+        number, shared = self._free_number(), self._shared()
         process = subprocess.Popen(  # noqa: S603  # our own command line
-            [*self.command, "--listener", str(handle), "--ready", str(write)],
-            pass_fds=(handle, write),
+            [
+                *(*self.command, "--ready", str(write), "--number", str(number)),
+                *("--siblings", self._siblings.name),
+                *(word for option, handle in shared.items() for word in (option, str(handle))),
+            ],
+            pass_fds=(*shared.values(), write),
             start_new_session=True,  # Ctrl-C is this process's to hand on
         )
         os.close(write)
-        return Child(process, read, time.monotonic())
+        child = Child(number, process, read, time.monotonic())
+        self._running[number] = child
+        return child
 
-    def _wait_for(self, child: Child) -> None:
+    def _free_number(self) -> int:
+        taken = {number for number, child in self._running.items() if not child.has_ended}
+        return next(number for number in itertools.count(1) if number not in taken)
+
+    def _shared(self) -> dict[str, int]:
+        """The sockets that all workers listen on, by option."""
+        named = {"--listener": self.listener, "--metrics": self.metrics}
+        return {option: one.fileno() for option, one in named.items() if one is not None}
+
+    def _wait_for(self, child: Child, meanwhile: Callable[[], None] = lambda: None) -> None:
         ends = time.monotonic() + START_LIMIT_S
         while not child.is_ready and not self._stopping:
             child.look()
@@ -131,13 +181,20 @@ class Supervisor:
                 raise CannotStart("worker %d ended with status %s" % _end(child))  # noqa: UP031
             if time.monotonic() > ends:
                 raise CannotStart(f"a worker did not answer within {START_LIMIT_S:g} s")
+            meanwhile()
             time.sleep(LOOK_EVERY_S / 2)
 
-    def _stop(self, children: Sequence[Child]) -> None:
+    def _stop(
+        self,
+        children: Sequence[Child],
+        number: int = signal.SIGTERM,
+        limit_s: float = STOP_LIMIT_S,
+    ) -> None:
+        """SIGHUP stands for: another one answers in its place already."""
         for child in children:
             if not child.has_ended:
-                child.process.send_signal(signal.SIGTERM)
-        ends = time.monotonic() + STOP_LIMIT_S
+                child.process.send_signal(number)
+        ends = time.monotonic() + limit_s
         for child in children:
             try:
                 child.process.wait(max(0.0, ends - time.monotonic()))

@@ -18,6 +18,7 @@
     if (target instanceof Element && target.matches?.("form, [data-form]")) {
       focusFirstError(document.getElementById(target.id) ?? document);
     }
+    keepFocus();
     window.routeradminTime.tick();
     for (const toast of document.querySelectorAll(".toast:not([data-timed])")) leaveLater(toast);
   });
@@ -31,6 +32,45 @@
       } else toast.remove();
     };
     setTimeout(leave, TOAST_MS);
+  }
+
+  // Whoever came into a toast by key is brought back to where they were when it goes.
+  let cameFrom = null;
+  document.addEventListener("focusin", (event) => {
+    if (!event.target.closest?.("#toasts")) cameFrom = event.target;
+  });
+
+  function dismiss(toast) {
+    const within = toast.contains(document.activeElement);
+    toast.remove();
+    if (within) (cameFrom?.isConnected ? cameFrom : document.getElementById("main")).focus();
+  }
+
+  // What gets the focus by key must not lie under a toast.
+  document.addEventListener("focusin", (event) => {
+    const toasts = document.getElementById("toasts");
+    if (!toasts?.children.length || toasts.contains(event.target)) return;
+    if (!event.target.matches?.(":focus-visible")) return;
+    const [over, box] = [toasts, event.target].map((one) => one.getBoundingClientRect());
+    if (box.bottom > over.top && box.right > over.left) scrollBy(0, box.bottom - over.top + 12);
+  });
+
+  // An answer that takes the place of what was pressed has the focus in its own place: on the
+  // button of the same name, on the first one of a toast.
+  let pressed = null;
+  document.addEventListener("htmx:before:request", (event) => {
+    const form = event.target.closest?.("form");
+    const button = form?.contains(document.activeElement) ? document.activeElement.closest("button") : null;
+    pressed = button && { name: button.name, value: button.value, toast: Boolean(button.closest(".toast")) };
+  });
+
+  function keepFocus() {
+    if (!pressed || document.activeElement !== document.body) return;
+    const { name, value, toast } = pressed;
+    const same = [...document.querySelectorAll("#draft button")]
+      .find((one) => one.name === name && one.value === value);
+    (toast ? document.querySelector(".toast button") : same)?.focus();
+    pressed = null;
   }
 
   // A request that met no answer, or one that is no fragment, must not go unnoticed.
@@ -75,11 +115,15 @@
 
   document.addEventListener("click", (event) => {
     closeMenus(event.target.closest?.("details[data-menu]"));
-    if (event.target.closest?.("[data-dismiss]")) event.target.closest(".toast")?.remove();
+    if (event.target.closest?.("[data-dismiss]")) dismiss(event.target.closest(".toast"));
+  });
+  document.addEventListener("focusout", (event) => {
+    const menu = event.target.closest?.("details[data-menu]");
+    if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
   });
   document.addEventListener("htmx:after:request", (event) => {
     const menu = event.target.closest?.("details[data-menu]");
-    if (!menu) return;
+    if (!menu?.open) return; // pressed by a key of the row: the focus is there and stays
     menu.open = false;
     menu.querySelector("summary")?.focus();
   });
@@ -96,36 +140,51 @@
     ticked = event.target;
   });
 
-  // Keys, off while typing and with a modifier held.
-  const typing = (node) => node.closest?.("input, select, textarea, [contenteditable]");
+  // Keys, off while typing and with a modifier held. Which there are is said by the page's own list
+  // of them, so that list and keys cannot differ.
+  const TYPED = 'input:not([type="checkbox"], [type="radio"]), select, textarea, [contenteditable]';
+  const typing = (node) => node.closest?.(TYPED);
+  const ROW = "[data-row], table.list tbody tr";
 
   function rows() {
-    return [...document.querySelectorAll("[data-row], table.list tbody tr")]
-      .filter((row) => row.checkVisibility?.() ?? true);
+    return [...document.querySelectorAll(ROW)].filter((row) => row.checkVisibility?.() ?? true);
   }
+
+  function mark(row) {
+    for (const one of document.querySelectorAll("[data-current]")) one.removeAttribute("data-current");
+    row.setAttribute("data-current", "");
+  }
+
+  // The row that a key is for is the one with the focus, however the focus came there.
+  document.addEventListener("focusin", (event) => {
+    const row = event.target.closest?.(ROW);
+    if (row && !row.hasAttribute("data-current")) mark(row);
+  });
 
   function step(by) {
     const all = rows();
     if (!all.length) return;
     const here = all.findIndex((row) => row.hasAttribute("data-current"));
     const next = all[Math.min(all.length - 1, Math.max(0, here + by))] ?? all[0];
-    all[here]?.removeAttribute("data-current");
-    next.setAttribute("data-current", "");
+    mark(next);
     next.querySelector("a")?.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
   }
 
-  const press = (action) => {
-    const row = document.querySelector("[data-row][data-current]");
-    row?.querySelector(`button[name="action"][value="${action}"]`)?.click();
-  };
+  // A key reaches no further than the pointer: what is out of reach on a stale page stays so.
+  function buttonOf(action) {
+    const button = document.querySelector(`[data-row][data-current] button[name="action"][value="${action}"]`);
+    return button?.closest("[inert]") ? null : button;
+  }
+
+  const press = (action) => buttonOf(action)?.click();
 
   // What costs something is shown with its cost, not done by one key.
   function reveal(action) {
-    const menu = document.querySelector("[data-row][data-current] details[data-menu]");
-    if (!menu) return;
-    menu.open = true;
-    menu.querySelector(`button[name="action"][value="${action}"]`)?.focus();
+    const button = buttonOf(action);
+    if (!button) return;
+    button.closest("details[data-menu]").open = true;
+    button.focus();
   }
 
   function tick(event) {
@@ -140,41 +199,47 @@
   }
 
   const openKeys = () => document.getElementById("keys")?.showModal();
-  const PLACES = { l: "/", r: "/routes", d: "/deployments" };
-  let going = 0; // until when a second key names a place
 
-  const keys = {
-    "/": () => document.querySelector('input[type="search"]')?.focus(),
-    j: () => step(1),
-    k: () => step(-1),
-    p: () => document.getElementById("pause")?.click(),
-    d: () => press("drain"),
-    c: () => press("clear"),
-    t: () => reveal("probe"),
-    x: tick,
-    X: tick,
-    u: () => document.querySelector("[data-undo]")?.click(),
-    e: explain,
-    g: () => { going = Date.now() + 1500; },
-    "?": openKeys,
+  const ACTS = {
+    search: () => document.querySelector('input[type="search"]')?.focus(),
+    next: () => step(1),
+    previous: () => step(-1),
+    pause: () => document.getElementById("pause")?.click(),
+    drain: () => press("drain"),
+    clear: () => press("clear"),
+    probe: () => reveal("probe"),
+    tick,
+    undo: () => document.querySelector("[data-undo]")?.click(),
+    explain,
+    go: (event, listed) => location.assign(listed.dataset.href),
+    help: openKeys,
   };
+  const SECOND_KEY_MS = 1500;
+  let first = ""; // of two keys
+  let until = 0; // when the second has to come
 
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
+      const toast = document.activeElement.closest(".toast");
       const menu = document.querySelector("details[data-menu][open]");
       closeMenus();
       menu?.querySelector("summary")?.focus();
+      if (toast) dismiss(toast);
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.key === "Shift") return;
+    if (typing(event.target) || document.querySelector("dialog[open]")) return;
     if (localStorage.getItem("routeradmin-keys") === "off") return;
-    if (document.querySelector("dialog[open]")) return;
-    const place = Date.now() < going && PLACES[event.key];
-    going = 0;
-    const act = place ? () => location.assign(place) : keys[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act(event);
+    const all = [...document.querySelectorAll("#keys [data-act]")];
+    const listed = (keys) => all.find((one) => one.dataset.keys === keys);
+    const found = (Date.now() < until && listed(`${first} ${event.key}`)) || listed(event.key);
+    [first, until] = ["", 0];
+    if (found) {
+      event.preventDefault();
+      ACTS[found.dataset.act](event, found);
+    } else if (all.some((one) => one.dataset.keys.startsWith(`${event.key} `))) {
+      [first, until] = [event.key, Date.now() + SECOND_KEY_MS];
+    }
   });
 
   document.addEventListener("DOMContentLoaded", () => {

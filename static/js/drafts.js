@@ -39,14 +39,14 @@ document.addEventListener("DOMContentLoaded", () => {
     running?.abort();
     running = new AbortController();
     const body = new FormData(form());
-    body.set("do", "preview");
+    body.set("do", "check"); // a preview that answers 200 whatever it finds
     const answer = await fetch(form().action, {
       method: "POST",
       body: new URLSearchParams(body),
       headers: { "HX-Request": "true" },
       signal: running.signal,
     }).catch(() => null);
-    if (!answer || answer.redirected || ![200, 422].includes(answer.status)) return;
+    if (!answer || answer.redirected || answer.status !== 200) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = page.getElementById("draft");
     if (!fresh || !form()) return;

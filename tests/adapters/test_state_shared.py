@@ -46,7 +46,7 @@ class Pair:
         return self.start(snapshot), self.start(snapshot)
 
     def look(self, store: RedisStore) -> None:
-        self.run(look(store))
+        self.run(store.look(0))
 
     def take(self, store: RedisStore, snapshot: Snapshot, **more: Any) -> Lease | None:
         candidate = snapshot.routes["r"].candidates[0]
@@ -57,11 +57,6 @@ class Pair:
 
     def settle(self, store: RedisStore, lease: Lease, outcome: Any = OK) -> Any:
         return self.run(store.settle(lease.id, outcome, DEFAULT_POLICY, self.now))
-
-
-async def look(store: RedisStore) -> None:
-    """What a poll brings."""
-    store.heard(await store.link.call(("poll", repr(store.clock()), store.since, "")))
 
 
 @pytest.fixture

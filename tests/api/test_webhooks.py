@@ -13,7 +13,7 @@ from django.test import AsyncClient
 
 from routeradmin.adapters import webhooks
 from routeradmin.adapters.sealing import Sealer
-from routeradmin.alerting.models import Webhook
+from routeradmin.alerting.models import Incident, Webhook
 from routeradmin.services import publishing
 from routeradmin.services.changes import Actor, rotate_sealing
 from routeradmin.services.runtime import Runtime
@@ -145,3 +145,39 @@ def test_another_processs_webhook_is_caught_up_with(
     )
     publishing.catch_up(runtime)
     assert [target.id for target in runtime.alerts.targets] == ["wh_1"]
+
+
+def test_what_was_sent_is_listed_attempt_by_attempt(
+    api: Api, runtime: Runtime, hook: Receiver
+) -> None:
+    made = api.post("/webhooks", BODY | {"url": hook.url}).json()
+    path = f"/webhooks/{made['id']}/deliveries"
+    assert api.get(path).json() == {"items": [], "next_cursor": None, "total": 0}
+    hook.statuses[:] = [500, 204]
+    try_out(api, runtime, made["id"])
+    try_out(api, runtime, made["id"])
+    second, first = api.get(path).json()["items"]
+    assert (first["ok"], first["status"], first["detail"]) == (
+        False,
+        500,
+        "the receiver answered 500",
+    )
+    assert (second["ok"], second["status"], second["type"]) == (True, 204, "test")
+    assert second["message_id"] != first["message_id"]
+    assert [one["status"] for one in api.get(f"{path}?status=500").json()["items"]] == [500]
+    assert api.get("/webhooks/nobody/deliveries").status_code == 404
+
+
+def test_incidents_are_listed_and_those_that_go_on_by_themselves(api: Api) -> None:
+    for subject, ended in (("a", None), ("b", "2026-01-02T00:00:00Z")):
+        Incident.objects.create(
+            type="route.without_target",
+            subject=subject,
+            process="p",
+            began_at="2026-01-01T00:00:00Z",
+            ended_at=ended,
+        )
+    states = {one["subject"]: one["state"] for one in api.get("/incidents").json()["items"]}
+    assert states == {"a": "open", "b": "ended"}
+    (going_on,) = api.get("/incidents/open").json()["items"]
+    assert (going_on["subject"], going_on["ended_at"]) == ("a", None)

@@ -10,17 +10,20 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, s
 
 from tests import factories as make
 from tests import needs
-from tests.browser.serving import ARGUMENTS, PASSWORD, Site, served
+from tests.browser.hands import Hands, Keyboard, Mouse
+from tests.browser.pages import make_objects
+from tests.browser.serving import ARGUMENTS, PASSWORD, Site, served, simulated_provider
 
 PEOPLE = {"ada": "admin", "otto": "operator", "vera": "viewer"}
 SCRIPT = "<img src=x onerror=alert(1)>"
 
 
-def catalog() -> dict[str, Any]:
+def catalog(upstream: str) -> dict[str, Any]:
     open_account = make.account(auth_kind="anonymous", billing_kind="self-hosted")
     return make.catalog(
         providers=[make.provider(name=SCRIPT)],
         accounts=[open_account],
+        endpoints=[make.endpoint(base_url=f"{upstream}/v1/")],
         serving_models=[
             make.deployment("alpha", name=SCRIPT, max_parallel_requests=100),
             make.deployment("beta", max_parallel_requests=100),
@@ -41,11 +44,15 @@ def catalog() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with served(tmp_path_factory.mktemp("data")) as site:
-        site.call("PUT", "catalog?mode=replace", catalog())
+    with (
+        simulated_provider() as upstream,
+        served(tmp_path_factory.mktemp("data"), upstream=upstream) as site,
+    ):
+        site.call("PUT", "catalog?mode=replace", catalog(upstream))
         for name, role in PEOPLE.items():
             if role != "admin":
                 site.call("POST", "users", {"username": name, "role": role, "password": PASSWORD})
+        make_objects(site)
         yield site
 
 
@@ -111,3 +118,19 @@ def page(context: BrowserContext, complaints: Complaints) -> Page:
     page = context.new_page()
     complaints.watch(page)
     return page
+
+
+@pytest.fixture(params=[Keyboard, Mouse], ids=lambda kind: kind.__name__.lower())
+def hands(request: pytest.FixtureRequest, page: Page) -> Hands:
+    """Whatever is asked of a page is asked of it by keyboard and by mouse."""
+    kind: type[Keyboard | Mouse] = request.param
+    return kind(page)
+
+
+@pytest.fixture
+def restored(site: Site) -> Iterator[int]:
+    """The catalog is afterwards what it was before; yields its revision."""
+    before: int = site.call("GET", "state")["revision"]
+    yield before
+    if site.call("GET", "state")["revision"] != before:
+        site.call("POST", f"revisions/{before}/rollback", {"reason": "after a test"})

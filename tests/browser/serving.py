@@ -27,20 +27,36 @@ ARGUMENTS = (
 )
 
 
-class Site:
-    """The served instance, spoken to through its API."""
+def fetch(method: str, url: str, body: Any, headers: dict[str, str]) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(url, data, headers, method=method)  # noqa: S310
+    with urlopen(request, timeout=10) as answer:  # noqa: S310
+        text = answer.read()
+    return json.loads(text) if text else None
 
-    def __init__(self, url: str) -> None:
+
+class Site:
+    """The served instance, spoken to through its API; ``upstream`` is its simulated provider."""
+
+    def __init__(self, url: str, upstream: str = "") -> None:
         self.url = url
+        self.upstream = upstream
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
         headers["If-Match"] = "*"
-        data = None if body is None else json.dumps(body).encode()
-        request = Request(f"{self.url}/api/v1/{path}", data, headers, method=method)  # noqa: S310
-        with urlopen(request, timeout=10) as answer:  # noqa: S310
-            text = answer.read()
-        return json.loads(text) if text else None
+        return fetch(method, f"{self.url}/api/v1/{path}", body, headers)
+
+    def ask(self, text: str = "hello", model: str = "chat") -> Any:
+        """One request through the gateway, which is recorded as a turn."""
+        body = {"model": model, "messages": [{"role": "user", "content": text}]}
+        headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+        return fetch("POST", f"{self.url}/v1/chat/completions", body, headers)
+
+    def play(self, *steps: dict[str, Any]) -> None:
+        """What the next requests meet at the simulated provider; after them it answers again."""
+        script = {"steps": list(steps), "repeat": "once"}
+        fetch("PUT", f"{self.upstream}/_script", script, {"Content-Type": "application/json"})
 
     def cool(self, deployment: str, seconds: float = 600) -> None:
         body = {"deployment": deployment, "seconds": seconds, "reason": "browser test"}
@@ -58,25 +74,40 @@ class Site:
 
 
 @contextmanager
-def served(data: Path, *options: str) -> Iterator[Site]:
-    """A server of its own on a free port, for as long as the context lasts."""
+def running(environment: dict[str, str], *command: str) -> Iterator[str]:
+    """A command of manage.py for as long as the context lasts; yields the address it prints."""
+    clean = {n: value for n, value in os.environ.items() if not n.startswith("ROUTERADMIN_")}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", *command, "--port", "0"],
+        cwd=ROOT,
+        env=clean | {"DJANGO_SETTINGS_MODULE": "routeradmin.settings"} | environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found, f"{command[0]} did not say its address"
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stdout.close()
+
+
+@contextmanager
+def served(data: Path, *options: str, upstream: str = "") -> Iterator[Site]:
+    """A server of its own on a free port."""
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("ROUTERADMIN_")
-    }
-    environment |= {
-        "DJANGO_SETTINGS_MODULE": "routeradmin.settings",
         "ROUTERADMIN_DATA_DIR": str(data),
         "ROUTERADMIN_BOOTSTRAP_ADMIN": f"ada:{PASSWORD}",
         "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
     }
-    command = [sys.executable, "manage.py", "serve", "--port", "0", *options]
-    server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    try:
-        found = re.search(r"http://\S+", server.stdout.readline())
-        assert found, "the server did not say its address"
-        yield Site(found[0])
-    finally:
-        server.terminate()
-        server.wait(20)
-        server.stdout.close()
+    with running(environment, "serve", *options) as url:
+        yield Site(url, upstream)
+
+
+@contextmanager
+def simulated_provider() -> Iterator[str]:
+    with running({}, "simulate_provider", "--models", "acme-large") as url:
+        yield url

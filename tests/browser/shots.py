@@ -55,9 +55,20 @@ def refused(page: Page) -> None:
     expect(page.locator("#id_id")).to_be_focused()
 
 
+def forced(page: Page) -> None:
+    page.emulate_media(forced_colors="active")
+    troubled("/?panel=openwave-large%2Fopenwave-a")(page)
+
+
 def menu(page: Page) -> None:
     troubled("/")(page)
     page.locator("[data-row] details[data-menu] summary").first.click()
+
+
+def panel(page: Page) -> None:
+    troubled("/")(page)
+    page.locator("[data-row]:has(.s-cooling) a[data-open]").first.click()
+    expect(page.locator("#panel")).to_be_visible()
 
 
 def played(page: Page) -> None:
@@ -95,6 +106,9 @@ SHOTS: tuple[tuple[str, Callable[[Page], Any], bool, bool], ...] = (
     ("live-narrow-light", troubled("/"), True, False),
     ("live-narrow-dark", at("/?state=cooling"), True, True),
     ("live-menu", menu, False, False),
+    ("live-panel", panel, False, False),
+    ("live-panel-narrow-dark", panel, True, True),
+    ("live-forced-colours", forced, False, False),
     ("live-nothing-matches", at("/?q=nosuch"), False, False),
     ("deployments", at("/deployments"), False, False),
     ("deployments-narrow", at("/deployments"), True, False),
@@ -127,7 +141,7 @@ def take(browser: Browser, site: Site, wanted: list[str]) -> None:
         if wanted and name not in wanted:
             continue
         page.set_viewport_size(NARROW if narrow else WIDE)  # type: ignore[arg-type]
-        page.emulate_media(color_scheme="dark" if dark else "light")
+        page.emulate_media(color_scheme="dark" if dark else "light", forced_colors="none")
         go(page)
         page.wait_for_timeout(800)
         page.screenshot(path=SCREENSHOTS / f"{name}.png")

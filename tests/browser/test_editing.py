@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -13,17 +9,6 @@ from tests.browser.conftest import Complaints
 from tests.browser.serving import Site
 
 pytestmark = pytest.mark.browser
-
-FOREIGN = Path(__file__).resolve().parents[2] / "fixtures" / "foreign" / "litellm.yaml"
-
-
-@pytest.fixture
-def restored(site: Site) -> Iterator[int]:
-    """The catalog is afterwards what it was before."""
-    before = site.call("GET", "state")["revision"]
-    yield before
-    if site.call("GET", "state")["revision"] != before:
-        site.call("POST", f"revisions/{before}/rollback", {"reason": "after a test"})
 
 
 def tiers(page: Page) -> dict[str, str]:
@@ -81,39 +66,8 @@ def test_a_wrong_value_is_told_beside_its_field_as_soon_as_it_is_left(page: Page
     expect(page.locator("#preview .patch")).to_contain_text("weight")
 
 
-def test_another_programs_file_is_imported_through_the_page(
-    page: Page, site: Site, restored: int, complaints: Complaints
-) -> None:
-    page.goto("/transfer")
-    page.get_by_label("Catalog file").set_input_files(FOREIGN)
-    page.get_by_role("button", name="Show what would change").click()
-    expect(page.get_by_text("Read as")).to_contain_text("LiteLLM")
-    expect(page.get_by_role("heading", name="What cannot be mapped")).to_be_visible()
-    assert site.call("GET", "state")["revision"] == restored
-    page.get_by_role("button", name="Apply this import").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^r\d+$"))
-    assert site.call("GET", "state")["revision"] == restored + 1
-    assert complaints == []
-
-
-def test_ticked_deployments_are_tagged_together_by_keyboard_alone(
-    page: Page, site: Site, restored: int
-) -> None:
-    page.goto("/deployments")
-    page.keyboard.press("j")
-    page.keyboard.press("x")
-    page.keyboard.press("j")
-    page.keyboard.press("x")
-    page.locator("#bulk-tags").focus()
-    page.keyboard.type("eu, cheap")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("2 of 2 deployments tagged")
-    assert site.call("GET", "deployments/alpha")["tags"] == ["eu", "cheap"]
-
-
 def test_two_revisions_are_compared_and_the_older_one_brought_back(
-    page: Page, site: Site, restored: int
+    page: Page, site: Site, restored: int, complaints: Complaints
 ) -> None:
     site.call("PATCH", "deployments/alpha", {"weight": 17})
     page.goto("/revisions")
@@ -122,9 +76,25 @@ def test_two_revisions_are_compared_and_the_older_one_brought_back(
     page.get_by_role("button", name="Show the difference").click()
     expect(page.locator(".patch")).to_contain_text("weight")
     page.goto(f"/revisions/{restored}")
-    page.get_by_role("button", name="Roll back").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(f"r{restored + 2}")
+    opener = page.get_by_role("link", name="Roll back")
+    opener.press("Enter")
+    dialog = page.get_by_role("dialog", name=f"Roll back to r{restored}?")
+    expect(dialog).to_contain_text("alpha: weight 17")
+    page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    opener.click()
+    # Somebody else publishes while the dialog is open: nothing is overwritten unseen.
+    site.call("PATCH", "deployments/beta", {"weight": 3})
+    dialog.get_by_label("Reason").fill("17 was too much")
+    dialog.get_by_role("button", name="Roll back").click()
+    expect(dialog.get_by_role("alert")).to_be_focused()
+    expect(dialog).to_contain_text("beta: weight 3")
+    expect(dialog.get_by_label("Reason")).to_have_value("17 was too much")
+    dialog.get_by_role("button", name="Roll back").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"r{restored + 3}")
+    expect(page.get_by_text("17 was too much")).to_be_visible()
     assert site.call("GET", "deployments/alpha")["weight"] != 17
+    assert [told for told in complaints if "409" not in told] == []
 
 
 def test_fallback_routes_are_chosen_in_order(page: Page, site: Site, restored: int) -> None:

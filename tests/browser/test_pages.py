@@ -2,126 +2,68 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Complaints
+from tests.browser.inspecting import NARROW, WIDE, wrongs
+from tests.browser.pages import NAMES, addresses
 from tests.browser.serving import Site
 
 pytestmark = pytest.mark.browser
 
-AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
-PAGES = (
-    "/",
-    "/explain",
-    "/explain?model=chat&draws=200",
-    "/playground",
-    "/judge?status=429&retry_after=20",
-    "/turns",
-    "/events",
-    "/routes",
-    "/routes/chat",
-    "/edit/routes/chat",
-    "/aliases",
-    "/aliases/gpt-4",
-    "/deployments",
-    "/deployments/alpha",
-    "/new/deployments",
-    "/edit/deployments/alpha",
-    "/delete/deployments/alpha",
-    "/models",
-    "/endpoints",
-    "/edit/endpoints/acme-api",
-    "/providers",
-    "/providers/acme",
-    "/new/providers",
-    "/credentials",
-    "/credentials/acme-key",
-    "/new/credentials",
-    "/policies",
-    "/policies/calm",
-    "/edit/policies/calm",
-    "/rules",
-    "/rules/night",
-    "/new/rules?route_id=chat&position=1",
-    "/intents",
-    "/intents/talk",
-    "/feedback/intents",
-    "/try/intents",
-    "/settings/intents",
-    "/load/intents",
-    "/revisions",
-    "/revisions/1",
-    "/transfer",
-    "/audit",
-    "/keys",
-    "/new/keys",
-    "/users",
-    "/alerts",
-    "/new/alerts",
-    "/new/users",
-    "/account",
-)
-WIDEST = "document.documentElement.scrollWidth"
+
+@pytest.fixture(scope="module")
+def known(site: Site) -> dict[str, str]:
+    """Name -> address of every page."""
+    deadline = time.monotonic() + 20
+    while not site.call("GET", "turns")["items"]:  # written a moment after the answer
+        assert time.monotonic() < deadline, "no turn was recorded"
+        time.sleep(0.1)
+    return addresses(site)
 
 
-@pytest.mark.parametrize("address", PAGES)
-def test_a_page_opens_without_complaint(page: Page, complaints: Complaints, address: str) -> None:
-    answer = page.goto(address)
-    assert answer is not None
-    assert answer.status == 200
-    page.wait_for_timeout(150)
-    assert complaints == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_on_any_page(
-    site: Site, chromium: Browser, sessions: dict[str, Any], scheme: Any
-) -> None:
-    context = chromium.new_context(
-        base_url=site.url, storage_state=sessions["ada"], color_scheme=scheme, bypass_csp=True
-    )
-    page = context.new_page()
-    found = {}
-    for address in (*PAGES, "/login"):
-        page.goto(address)
-        page.evaluate(AXE)
-        violations = page.evaluate("axe.run().then((result) => result.violations)")
-        serious = [
-            (one["id"], [node["html"][:160] for node in one["nodes"][:3]])
-            for one in violations
-            if one["impact"] in ("serious", "critical")
-        ]
-        if serious:
-            found[address] = serious
-    context.close()
-    assert found == {}
-
-
-def test_no_page_scrolls_sideways_on_a_narrow_screen(
-    site: Site, chromium: Browser, sessions: dict[str, Any]
-) -> None:
+@pytest.fixture(scope="module")
+def visitor(site: Site, chromium: Browser, sessions: dict[str, Any]) -> Iterator[Page]:
+    """One admin's page for all visits; axe may write its styles into it."""
     context = chromium.new_context(
         base_url=site.url,
         storage_state=sessions["ada"],
-        viewport={"width": 380, "height": 800},
+        viewport=WIDE,  # type: ignore[arg-type]
+        color_scheme="light",
+        bypass_csp=True,
     )
-    page = context.new_page()
-    wide = {}
-    for address in PAGES:
-        page.goto(address)
-        width = page.evaluate(WIDEST)
-        if width > 380:
-            wide[address] = width
-    assert wide == {}
+    context.set_default_timeout(10_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_wrong_with_a_page(visitor: Page, known: dict[str, str], name: str) -> None:
+    visitor.goto(known[name])
+    assert wrongs(visitor) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_opens_without_complaint(
+    page: Page, known: dict[str, str], complaints: Complaints, name: str
+) -> None:
+    page.goto(known[name])
+    page.wait_for_timeout(100)
+    unasked = [told for told in complaints if "refused" not in name or "422" not in told]
+    assert unasked == []
+
+
+def test_the_navigation_opens_from_its_button_on_a_narrow_screen(page: Page) -> None:
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     page.goto("/")
     page.get_by_role("button", name="Menu").click()
     page.get_by_role("link", name="Deployments").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Deployments")
-    context.close()
 
 
 def test_the_console_works_without_javascript(

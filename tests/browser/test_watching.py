@@ -60,6 +60,9 @@ def test_after_a_cut_of_ten_seconds_values_are_grey_and_then_what_was_missed_is_
     expect(page.locator("body")).to_have_attribute("data-stale", "true", timeout=14_000)
     expect(page.locator("#link-state")).to_contain_text("stale for 1")
     assert page.evaluate("document.querySelector('.row .act').inert")
+    page.keyboard.press("j")
+    page.keyboard.press("d")  # out of reach for keys too
+    assert page.locator(".toast").count() == 0
     site.cool("alpha")
     context.set_offline(False)
     expect(page.locator(f"{row(page, 'alpha')} .s-cooling").first).to_be_visible(timeout=5000)

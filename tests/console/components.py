@@ -4,78 +4,98 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+from tests.console import component_data as made
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "components.html"
-SHEETS = ("tokens", "base", "parts", "dialogs", "toasts", "forms", "tables", "live")
-UNTIL = "2026-01-01T12:00:41+00:00"
-MOMENT = "2026-01-01T12:00:00+00:00"
+SHEETS = (
+    "tokens",
+    "base",
+    "parts",
+    "menus",
+    "dialogs",
+    "toasts",
+    "forms",
+    "tables",
+    "link",
+    "strip",
+    "live",
+    "panel",
+    "forced",
+)
 
 
-def row(state: str, **more: Any) -> dict[str, Any]:
+def forms() -> dict[str, Any]:
+    from routeradmin.console.forms.providers import ProviderDraft
+
+    refused = ProviderDraft({"id": "two words", "kind": "ollama"}, auto_id="refused-%s")
+    refused.add_error("id", "An id has no spaces.")
+    values = {"id": "openwave", "category": "lab", "kind": "anthropic", "admin_state": "enabled"}
+    return {"refused": refused, "again": ProviderDraft(initial=values, auto_id="again-%s")}
+
+
+def context() -> dict[str, Any]:
+    from routeradmin.console.board import FIGURES, STATES, Figure
+    from routeradmin.services.live import Standing
+
+    admin = SimpleNamespace(may_operate=True, may_configure=True, role="admin")
     return {
-        "id": f"large/{state}",
-        "deployment": "large",
-        "credential": "team-a",
-        "matched": None,
-        "provider": "openwave",
-        "state": state,
-        "rank": 0,
-        "active": 3,
-        "max_parallel_requests": 8,
-        "rpm": {"used": 112, "limit": 120},
-        "tpm": {"used": 41_000, "limit": 60_000},
-        "latency_ms": {"p50": 440, "p95": 1580, "ttft_p50": 120},
-        "cooldown": None,
-        "last_error": None,
-        **more,
+        "request": SimpleNamespace(user=admin, path="/routes", GET={}),
+        "sheets": SHEETS,
+        "states": STATES,
+        "figures": [Figure(name, title, "#strip", name == "cooling") for name, title in FIGURES],
+        "sums": dict.fromkeys(STATES, 0)
+        | {"healthy": 41, "total": 44, "cooling": 2, "active": 17, "rpm": 1240},
+        "standing": Standing(118, made.PROCESSES, (("d4", 117, False),), (), ()),
+        "troubled": {"degraded": ("redis",), "failing": (("retention", 3, "disk full"),)},
+        "meters": (0, 3, 7, 8),
+        "rows": made.rows(("cooling", "healthy")),
+        "group": made.group(STATES),
+        "folded": made.FOLDED,
+        "panel_row": made.rows(("cooling",))[0],
+        "beats": made.Beats(),
+        "moment": made.MOMENT,
+        "until": made.UNTIL,
+        "shares": (0.612, 0.388),
+        "diff": "~ serving_models large\n    weight: 1 -> 3\n+ targets chat-2",
+        "bars": BARS,
+        "noun": {"one": "provider", "kind": "providers", "publishes": True},
+        "wanted": {"state": "cooling"},
+        "action": "#strip",
+        "back": "#strip",
+        "curl": made.CALL,
+        "question": made.QUESTION,
+        "page": made.LOG,
+        "cells": made.CELLS,
+        "routing": made.ROUTING,
+        "saved": made.SAVED,
+        "draft": None,
+        "differences": made.DIFFERENCES,
+        "a_draft": made.DRAFT,
+        "simulated": made.SIMULATED,
+        **made.PANEL,
+        **made.DONE,
+        **forms(),
     }
 
 
-def rows() -> list[dict[str, Any]]:
-    evidence = {"class": "rate-limited", "status": 429, "message": "Team A is over its quota"}
-    timed = {"since": MOMENT, "until": UNTIL, "remaining_s": 41, "level": 2, "set_by": "result"}
-    return [row("cooling", cooldown={**evidence, **timed}), row("healthy")]
-
-
-class Beats:
-    """Strips with every kind of tick."""
-
-    def of(self, key: object) -> str:
-        return "......" + "ooooolooeooc" * 4 + "oooooo"
+BARS = (
+    {"who": "large", "word": "rate-limited 429", "wrong": 1, "x": 0, "width": 8, "took": 90},
+    {"who": "local", "word": "succeeded", "x": 10, "width": 90, "took": 1010},
+)
 
 
 def rendered() -> str:
     from django.template import Context, Engine, engines
 
-    from routeradmin.console.board import STATES
-
     engine: Engine = engines["django"].engine  # type: ignore[attr-defined]
     source = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
-    context = {
-        "sheets": SHEETS,
-        "states": STATES,
-        "meters": (0, 3, 7, 8),
-        "rows": rows(),
-        "beats": Beats(),
-        "moment": MOMENT,
-        "until": UNTIL,
-        "shares": (0.612, 0.388),
-        "diff": "~ serving_models large\n    weight: 1 -> 3\n+ targets chat-2",
-        "bars": (
-            {
-                "who": "large",
-                "word": "rate-limited 429",
-                "wrong": 1,
-                "x": 0,
-                "width": 8,
-                "took": 90,
-            },
-            {"who": "local", "word": "succeeded", "x": 10, "width": 90, "took": 1010},
-        ),
-    }
-    return str(engine.from_string(source).render(Context(context)))
+    page = str(engine.from_string(source).render(Context(context())))
+    # A dialog that nobody opens shows nothing.
+    return page.replace('<dialog id="keys"', '<div id="keys"').replace("</dialog>", "</div>")
 
 
 if __name__ == "__main__":

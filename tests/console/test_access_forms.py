@@ -7,8 +7,9 @@ import re
 from django.test import Client
 
 from routeradmin.access.models import ApiKey, User
+from routeradmin.services.publishing import moment
 from routeradmin.services.runtime import Runtime
-from tests.console.test_forms import filled
+from tests.console.test_forms import answered, filled
 
 STRONG = "a long and winding phrase"
 
@@ -41,10 +42,35 @@ def test_a_key_is_changed_revoked_and_deleted(catalog: Runtime, as_admin: Client
     assert as_admin.post(address, given | {"rpm_limit": "5"}).status_code == 303
     assert as_admin.post(address, given | {"rpm_limit": "6"}).status_code == 409
     assert ApiKey.objects.get().rpm_limit == 5
-    as_admin.post(f"/revoke/keys/{row.uid}")
-    assert ApiKey.objects.get().revoked_at is not None
-    as_admin.post(f"/delete/keys/{row.uid}")
+    for verb in ("revoke", "delete"):
+        address = f"/{verb}/keys/{row.uid}"
+        assert as_admin.post(address, {"version": "1"}).status_code == 409
+        assert as_admin.post(address, answered(as_admin, address)).status_code == 303
+        assert ApiKey.objects.filter(revoked_at__isnull=False).exists() == (verb == "revoke")
     assert not ApiKey.objects.exists()
+
+
+def test_a_revocation_says_what_the_key_was_last_used_for(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    as_admin.post("/new/keys", {"name": "ci", "scopes": ["read"]})
+    row = ApiKey.objects.get()
+    row.last_used_at = moment(catalog)
+    row.save()
+    page = as_admin.get(f"/revoke/keys/{row.uid}").content.decode()
+    assert f"/turns?key={row.uid}" in page
+    assert ApiKey.objects.get().revoked_at is None
+
+
+def test_a_conflict_about_a_key_keeps_its_expiry(catalog: Runtime, as_admin: Client) -> None:
+    given = {"name": "ci", "scopes": ["read"], "expires_at": "2027-01-01T10:00"}
+    as_admin.post("/new/keys", given)
+    address = f"/edit/keys/{ApiKey.objects.get().uid}"
+    shown = filled(as_admin, address)
+    as_admin.post(address, shown | {"rpm_limit": "5"})
+    answer = as_admin.post(address, shown | {"tpm_limit": "7"})
+    assert [one.label for one in answer.context["differences"]] == ["Requests per minute"]
+    assert 'value="2027-01-01T10:00"' in answer.content.decode()
 
 
 def test_a_viewer_sees_keys_and_cannot_touch_them(catalog: Runtime, as_viewer: Client) -> None:
@@ -62,8 +88,8 @@ def test_a_user_is_added_promoted_and_deleted(catalog: Runtime, as_admin: Client
     assert person.role == "operator"
     assert person.check_password(STRONG)
     assert as_admin.post("/edit/users/nia", shown | {"role": "admin"}).status_code == 409
-    version = {"version": str(person.version)}
-    assert as_admin.post("/delete/users/nia", version).status_code == 303
+    asked = answered(as_admin, "/delete/users/nia")
+    assert as_admin.post("/delete/users/nia", asked).status_code == 303
 
 
 def test_a_weak_password_is_told_beside_it(catalog: Runtime, as_admin: Client) -> None:
@@ -78,7 +104,9 @@ def test_the_last_admin_stays(catalog: Runtime, as_admin: Client) -> None:
     given = filled(as_admin, "/edit/users/ada") | {"role": "viewer"}
     answer = as_admin.post("/edit/users/ada", given)
     assert answer.status_code == 422
-    assert as_admin.post("/delete/users/ada", {"version": "1"}).status_code == 409
+    answer = as_admin.post("/delete/users/ada", answered(as_admin, "/delete/users/ada"))
+    assert answer.status_code == 422
+    assert "the last active admin stays" in answer.content.decode()
     assert User.objects.filter(username="ada", role="admin").exists()
 
 

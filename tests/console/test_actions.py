@@ -51,6 +51,17 @@ def test_a_cooldown_is_set_shown_and_cleared(catalog: Runtime, as_operator: Clie
     assert state.cooldown is None
 
 
+def test_a_cleared_cooldown_is_taken_back_for_what_was_left_of_it(
+    catalog: Runtime, as_operator: Client, clock: Any
+) -> None:
+    act(as_operator, "cool", seconds="600")
+    clock.advance(60)
+    page = act(as_operator, "clear").content.decode()
+    undo = 'value="540"><button class="tight" data-undo name="action" value="cool"'
+    assert undo in page
+    assert "data-undo" not in act(as_operator, "clear").content.decode()
+
+
 def test_what_makes_no_sense_is_refused_with_a_reason(
     catalog: Runtime, as_operator: Client
 ) -> None:

@@ -18,10 +18,16 @@ from tests.console.conftest import BY, install
 from tests.console.test_pages import IDS
 
 
-def filled(browser: Client, address: str) -> dict[str, Any]:
+def answered(browser: Client, address: str) -> dict[str, Any]:
+    """What a browser would send for a question as it was shown."""
+    return filled(browser, address, "question")
+
+
+def filled(browser: Client, address: str, name: str = "draft") -> dict[str, Any]:
     """What a browser would send for the form as it was shown."""
     page = browser.get(address).content.decode()
-    form = page[page.index('id="draft"') : page.index("</form>", page.index('id="draft"'))]
+    start = page.index(f'id="{name}"')
+    form = page[start : page.index("</form>", start)]
     values: dict[str, Any] = {}
     for tag in re.findall(r"<input[^>]*>", form):
         attributes = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
@@ -236,18 +242,39 @@ def test_a_deployment_twice_in_a_route_is_told_beside_the_targets(
     assert "only once a route" in answer.content.decode()
 
 
-def test_deleting_lists_who_names_it_and_takes_them_along_only_when_told(
+def test_deleting_lists_all_that_goes_along_and_does_it_only_when_told(
     catalog: Runtime, as_admin: Client
 ) -> None:
-    page = as_admin.get("/delete/deployments/near/by").content.decode()
-    assert "/routes/chat" in page
-    version = re.search(r'name="version" value="(\d+)"', page)
-    assert version
-    given = {"version": version[1]}
-    assert as_admin.post("/delete/deployments/near/by", given).status_code == 409
-    answer = as_admin.post("/delete/deployments/near/by", given | {"cascade": "1"})
+    page = as_admin.get("/delete/providers/acme").content.decode()
+    for address in ("/credentials/acme-two", "/endpoints/acme-api", "/deployments/spare"):
+        assert address in page
+    assert "changes: targets" in page
+    address = "/delete/deployments/near/by"
+    asked = answered(as_admin, address)
+    assert asked.pop("cascade")
+    assert as_admin.post(address, asked).status_code == 409
+    answer = as_admin.post(address, answered(as_admin, address))
     assert answer["Location"] == "/deployments"
     assert all(one.id != "near/by" for one in catalog.current.document.serving_models)
+
+
+def test_what_changed_since_the_question_was_shown_is_asked_again(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    address = "/delete/deployments/spare"
+    asked = answered(as_admin, address) | {"reason": "not needed"}
+    changes.update("models", "large", {"name": "L"}, BY, if_match="*")
+    answer = as_admin.post(address, asked)
+    assert answer.status_code == 409
+    assert 'value="not needed"' in answer.content.decode()
+
+
+def test_htmx_gets_the_question_alone(catalog: Runtime, as_admin: Client) -> None:
+    answer = as_admin.get("/delete/routes/chat", headers={"HX-Request": "true"})
+    page = answer.content.decode()
+    assert page.lstrip().startswith("<form")
+    assert "requests for it are refused" in page
+    assert "/aliases/gpt" in page
 
 
 def test_a_clone_starts_from_the_settings_without_id_and_secret(

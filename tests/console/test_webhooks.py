@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Any
+
 from django.test import Client
 
-from routeradmin.alerting.models import Webhook
+from routeradmin.alerting.models import Delivery, Incident, Webhook
 from routeradmin.services.runtime import Runtime
+from tests.console.test_forms import answered
 
+MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
+INCIDENTS = "/alerts/incidents"
 GIVEN = {"name": "pager", "url": "https://pager.example.com/in", "is_enabled": "on"}
 
 
@@ -42,7 +48,10 @@ def test_an_old_form_loses_nothing(catalog: Runtime, as_admin: Client) -> None:
 def test_a_deleted_webhook_is_gone(catalog: Runtime, as_admin: Client) -> None:
     as_admin.post("/new/alerts", GIVEN)
     row = Webhook.objects.get(name="pager")
-    assert as_admin.post(f"/delete/alerts/{row.uid}").status_code == 303
+    page = as_admin.get(f"/delete/alerts/{row.uid}").content.decode()
+    assert "goes to nobody else" in page
+    address = f"/delete/alerts/{row.uid}"
+    assert as_admin.post(address, answered(as_admin, address)).status_code == 303
     assert not Webhook.objects.exists()
 
 
@@ -50,5 +59,48 @@ def test_others_may_not_see_where_alerts_go(
     catalog: Runtime, as_operator: Client, as_viewer: Client
 ) -> None:
     for browser in (as_operator, as_viewer):
-        assert browser.get("/alerts").status_code == 403
+        for address in ("/alerts", INCIDENTS, "/alerts/wh_1/deliveries"):
+            assert browser.get(address).status_code == 403
         assert browser.post("/new/alerts", GIVEN).status_code == 403
+
+
+def told(row: Webhook, **facts: Any) -> Delivery:
+    fresh = {"type": "test", "at": MOMENT, "attempt": 1, "ok": True, "duration_ms": 3.2}
+    return Delivery.objects.create(webhook=row, message_id="msg_1", **(fresh | facts))
+
+
+def test_every_attempt_is_listed_with_its_answer_and_the_next_one(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    as_admin.post("/new/alerts", GIVEN)
+    row = Webhook.objects.get(name="pager")
+    address = f"/alerts/{row.uid}/deliveries"
+    assert "Nothing was sent yet" in as_admin.get(address).content.decode()
+    told(row, ok=False, status=500, detail="the receiver answered 500", next_at=MOMENT)
+    told(row, attempt=2, status=204)
+    page = as_admin.get(address).content.decode()
+    assert page.index("taken</b> 204") < page.index("the receiver answered 500")
+    assert as_admin.get("/alerts/nobody/deliveries").status_code == 404
+
+
+def test_what_is_wrong_now_stands_above_the_webhooks(catalog: Runtime, as_admin: Client) -> None:
+    assert "Nothing is wrong" in as_admin.get("/alerts").content.decode()
+    facts = {"route": "chat", "alias": "talk"}
+    Incident.objects.create(
+        type="route.without_target", subject="chat", facts=facts, process="p", began_at=MOMENT
+    )
+    Incident.objects.create(
+        type="process.laggard",
+        subject="q",
+        facts={"id": "q", "revision": 3, "silent_ms": 9000},
+        process="p",
+        began_at=MOMENT,
+        ended_at=MOMENT,
+    )
+    now, all_of_them = (as_admin.get(path).content.decode() for path in ("/alerts", INCIDENTS))
+    assert "route.without_target" in now
+    assert "goes on" in now
+    assert "process q" not in now
+    assert "process q" in all_of_them
+    filtered = as_admin.get(INCIDENTS + "?type=process.laggard").content.decode()
+    assert "goes on" not in filtered

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from routeradmin.catalog.document import Document
@@ -70,6 +71,14 @@ def test_every_metric_and_label_that_it_asks_for_exists(bare_runtime: Runtime) -
         matched = re.findall(r"[{,]\s*(\w+)(?:=|=~|!=)\"", expression)
         used = {name.strip() for group in grouped for name in group.split(",")} | set(matched)
         assert used <= labels | OF_THE_SCRAPER, expression
+
+
+@pytest.mark.parametrize("shared", ["deployment_state", "deployment_in_state", "leases"])
+def test_what_all_processes_say_alike_is_counted_once(shared: str) -> None:
+    asked = [one for one in expressions() if f"routeradmin_{shared}{{" in one]
+    assert asked
+    for expression in asked:
+        assert re.search(rf"max by \([a-z, ]+\) \(routeradmin_{shared}\{{", expression)
 
 
 def test_every_family_of_ours_is_shown(bare_runtime: Runtime) -> None:

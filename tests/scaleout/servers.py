@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
 import socket
@@ -14,6 +15,8 @@ from collections.abc import Callable
 import redis
 
 PATIENCE_S = 10.0
+NAMED = os.environ.get("ROUTERADMIN_TEST_REDIS_SERVER")  # a program, where not the usual one
+MISSES_CERTIFICATE = b"Failed to configure TLS"
 
 
 def free_port() -> int:
@@ -23,12 +26,25 @@ def free_port() -> int:
         return port
 
 
+def program() -> str:
+    found = NAMED or shutil.which("valkey-server") or shutil.which("redis-server")
+    assert found is not None, "install redis-server or valkey-server"
+    return found
+
+
+def speaks_tls() -> bool:
+    """Whether TLS was compiled in: if so, it misses its certificate; else, it knows no TLS."""
+    asked = subprocess.run(
+        [program(), "--port", "0", "--tls-port", str(free_port())], capture_output=True, timeout=20
+    )
+    return MISSES_CERTIFICATE in asked.stdout + asked.stderr
+
+
 class RedisServer:
     """Keeps nothing on disk: after ``kill`` and ``start`` it is empty."""
 
     def __init__(self, *options: str) -> None:
-        self.program = shutil.which("valkey-server") or shutil.which("redis-server")
-        assert self.program is not None, "install redis-server or valkey-server"
+        self.program = program()
         self.port = free_port()
         self.options = options
         self.directory = tempfile.mkdtemp(prefix="routeradmin-redis-")

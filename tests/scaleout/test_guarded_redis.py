@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 from routeradmin.adapters.state_redis import RedisStore
 from routeradmin.engine.state import Grant
 from tests.engine.world import catalog, deployment
-from tests.scaleout.servers import RedisServer
+from tests.scaleout.servers import RedisServer, speaks_tls
 
 pytestmark = pytest.mark.services
 
@@ -41,8 +41,8 @@ def test_a_password_opens_it_and_a_wrong_one_leaves_the_process_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     server = RedisServer("--requirepass", PASSWORD)
-    server.start()
     try:
+        server.start()
         address = f"127.0.0.1:{server.port}/0"
         assert asyncio.run(shares(f"redis://:{PASSWORD}@{address}"))
         assert not asyncio.run(shares(f"redis://:another-password@{address}"))
@@ -52,12 +52,14 @@ def test_a_password_opens_it_and_a_wrong_one_leaves_the_process_alone(
 
 
 def test_tls_with_an_authority_of_ones_own(tmp_path: Path) -> None:
+    if not speaks_tls():
+        pytest.skip("this server was compiled without TLS")
     certificate, key = certify(tmp_path)
     tls = ("--tls-cert-file", str(certificate), "--tls-key-file", str(key))
     server = RedisServer(*tls, "--tls-ca-cert-file", str(certificate), "--tls-auth-clients", "no")
     server.options += ("--tls-port", str(server.port), "--port", "0")
-    server.start()
     try:
+        server.start()
         url = f"rediss://127.0.0.1:{server.port}/0"
         assert asyncio.run(shares(f"{url}?ssl_ca_certs={certificate}"))
         assert not asyncio.run(shares(url)), "an unknown authority is not trusted"

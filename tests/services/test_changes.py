@@ -162,6 +162,34 @@ def test_cascade_takes_targets_and_routes_left_without_one(runtime: Runtime) -> 
     assert route.preview == ()
 
 
+def test_cascade_that_takes_a_whole_tier_moves_the_later_ones_up(runtime: Runtime) -> None:
+    first = make.target()
+    later = make.target("chat-2", serving_model_id="spare", position=1)
+    deployments = [make.deployment(), make.deployment("spare")]
+    given(runtime, make.catalog(serving_models=deployments, targets=[first, later]))
+    changes.delete("deployments", "acme-large", ADA, if_match="*", cascade=True)
+    assert [(one.id, one.position) for one in load().targets] == [("chat-2", 0)]
+
+
+def test_a_tried_deletion_tells_all_that_would_go_and_changes_nothing(runtime: Runtime) -> None:
+    given(runtime, make.catalog())
+    tried = changes.delete("providers", "acme", ADA, if_match="*", cascade=True, dry_run=True)
+    gone = {(one.kind, one.id) for one in tried.diff.removed}
+    assert {("routes", "chat"), ("serving_models", "acme-large"), ("accounts", "acme-key")} <= gone
+    assert runtime.current.revision == 1
+    assert Provider.objects.exists()
+
+
+def test_what_was_looked_at_in_another_revision_is_not_taken_away(runtime: Runtime) -> None:
+    given(runtime, make.catalog())
+    changes.update("models", "large", {"name": "L"}, ADA, if_match="*")
+    with pytest.raises(changes.Stale):
+        changes.rollback(1, ADA, if_match=1)
+    with pytest.raises(changes.Stale):
+        changes.delete("routes", "chat", ADA, if_match="*", cascade=True, revision=1)
+    assert runtime.current.revision == 2
+
+
 def test_a_provider_goes_with_all_that_needs_it(runtime: Runtime) -> None:
     given(runtime)
     changes.delete("providers", "acme", ADA, if_match="*", cascade=True)

@@ -226,3 +226,42 @@ def test_a_matched_name_that_the_store_forgot_is_no_row_any_more(
     asyncio.run(story())
     told = [row["matched"] for row in recorder.deltas[-1].all_rows]
     assert told == [None, "name-2"]
+
+
+def test_a_frame_names_those_whose_state_changed_or_that_became_busy(
+    feed: Feed, runtime: Runtime
+) -> None:
+    async def story() -> list[dict[str, Any]]:
+        with feed.watching() as viewer:
+            await reserve(runtime)
+            await feed.tick(1)
+            await reserve(runtime)
+            await feed.tick(2)
+            await runtime.store.set_cooldown(KEY, 9, "user:ada", "", runtime.clock())
+            await feed.tick(3)
+            return frames(viewer)
+
+    moved = [one.get("moved") for one in asyncio.run(story())]
+    told = {"id": "acme-large/acme-key", "provider": "acme", "routes": ["chat"]}
+    assert moved == [
+        None,
+        [{**told, "state": "healthy", "active": 1}],
+        None,
+        [{**told, "state": "cooling", "active": 2}],
+    ]
+
+
+def test_a_store_that_goes_away_is_told_once_and_its_return_too(
+    feed: Feed, runtime: Runtime, recorder: Recorder
+) -> None:
+    async def story() -> None:
+        with feed.watching():
+            for at, change in enumerate((lambda word: None, runtime.degraded.add) * 2, 1):
+                change("store")
+                await feed.tick(at)
+            runtime.degraded.clear()
+            await feed.tick(9)
+
+    asyncio.run(story())
+    standing = [delta.standing for delta in recorder.deltas]
+    assert [one and one.degraded for one in standing] == [("store",), ()]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator
+from functools import partial
 
 import aiohttp
 import pytest
 
 from routeradmin.services.keys import Key, token_hash
 from routeradmin.services.runtime import Runtime
-from routeradmin.worker.scrapers import Scrapers
+from routeradmin.worker.scrapers import Scrapers, listening
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ async def scrape(port: int, **headers: str) -> tuple[int, str, str]:
 
 def test_it_answers_keys_that_may_read(bare_runtime: Runtime, runner: asyncio.Runner) -> None:
     async def visits() -> list[int]:
-        scrapers = Scrapers("127.0.0.1", 0)
+        scrapers = Scrapers(partial(listening, "127.0.0.1", 0))
         await scrapers.tick(bare_runtime)
         await scrapers.tick(bare_runtime)
         let(bare_runtime, "rk_reads", "read")
@@ -54,29 +55,14 @@ def test_it_answers_keys_that_may_read(bare_runtime: Runtime, runner: asyncio.Ru
     assert runner.run(visits()) == [200, 200, 401, 403, 200]
 
 
-def test_every_process_takes_the_first_free_port(
-    bare_runtime: Runtime, runner: asyncio.Runner
-) -> None:
-    async def two() -> tuple[int, int]:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            base = taken.getsockname()[1]
-            first, second = Scrapers("127.0.0.1", base), Scrapers("127.0.0.1", base)
-            await first.tick(bare_runtime)
-            await second.tick(bare_runtime)
-            found = first.port - base, second.port - base
-            await first.stop()
-            await second.stop()
-            return found
-
-    first, second = runner.run(two())
-    assert 0 < first < second
-
-
-def test_a_machine_without_a_free_port_says_so(
-    bare_runtime: Runtime, runner: asyncio.Runner
-) -> None:
+def test_every_process_takes_the_first_free_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        scrapers = Scrapers("127.0.0.1", taken.getsockname()[1])
-        scrapers._ports = scrapers._ports[:1]
-        with pytest.raises(OSError, match="in use"):
-            runner.run(scrapers.tick(bare_runtime))
+        base = taken.getsockname()[1]
+        with listening("127.0.0.1", base) as first, listening("127.0.0.1", base) as second:
+            found = [one.getsockname()[1] - base for one in (first, second)]
+    assert 0 < found[0] < found[1]
+
+
+def test_a_machine_without_a_free_port_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 65_535)), pytest.raises(OSError, match="in use"):
+        listening("127.0.0.1", 65_535)

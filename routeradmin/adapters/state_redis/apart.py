@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import orjson
-
 from routeradmin.adapters.state_redis import wire
 from routeradmin.engine.state import CandidateKey, CandidateState, ReportState
 
@@ -21,6 +19,7 @@ class Apart:
     def __init__(self) -> None:
         self.began = False
         self.turns: set[str] = set()
+        self.untold: list[tuple[Any, ...]] = []  # steps on whose way Redis went again
         self._ends: dict[str, tuple[ReportState, int]] = {}
         self._answers: dict[str, dict[str, Any]] = {}
         self._charged: dict[CandidateKey, Charge] = {}
@@ -39,6 +38,19 @@ class Apart:
     def ended(self, lease_id: str, phase: ReportState, used: int = 0) -> None:
         if len(self._ends) < MOST_KEPT:
             self._ends[lease_id] = (phase, used)
+
+    def lost(self, step: tuple[Any, ...]) -> None:
+        """It may not have arrived; all that is told of leases may be told twice."""
+        if len(self.untold) < MOST_KEPT:
+            self.untold.append(step)
+
+    def take_untold(self) -> list[tuple[Any, ...]]:
+        untold, self.untold = self.untold, []
+        return untold
+
+    @property
+    def ended_ids(self) -> list[str]:
+        return list(self._ends)
 
     def answered(self, lease_id: str, answer: dict[str, Any]) -> None:
         if len(self._answers) < MOST_KEPT:
@@ -69,8 +81,5 @@ class Apart:
                 ("close", repr(now), lease_id, "", phase.value, used, -1, "", wire.NOTHING)
                 for lease_id, (phase, used) in ends.items()
             ),
-            *(
-                ("answer", lease_id, orjson.dumps(answer).decode())
-                for lease_id, answer in answers.items()
-            ),
+            *(("answer", lease_id, wire.Text(answer)) for lease_id, answer in answers.items()),
         ]

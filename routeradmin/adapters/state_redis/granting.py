@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.apart import Apart
 from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Link, Unreachable
 from routeradmin.adapters.state_redis.mirror import Mirror
-from routeradmin.adapters.state_redis.wire import Counts
-from routeradmin.engine.snapshot import Candidate
-from routeradmin.engine.state import (
-    Grant,
-    Lease,
-    ReportState,
-)
+from routeradmin.adapters.state_redis.wire import counts_of
+from routeradmin.engine.snapshot import Candidate, Snapshot
+from routeradmin.engine.state import Grant, Lease, ReportState
 from routeradmin.engine.windows import window
 
 OVER = (ReportState.REPEATED, ReportState.RELEASED)
+RINGS_KEPT = 1024
 
 
 class SharedGrants(MemoryStore):
@@ -37,6 +35,7 @@ class SharedGrants(MemoryStore):
         self.link = Link(url, prefix, self._join, self._part, limit_s)
         self.mirror = Mirror(self._local, self._lock)
         self.apart = Apart()
+        self._rings: dict[Any, tuple[list[Candidate], wire.Ring]] = {}
 
     @property
     def is_shared(self) -> bool:
@@ -63,7 +62,7 @@ class SharedGrants(MemoryStore):
             if answer[0] == "moved":
                 self._turn_is(grant.cursor, answer[1])
                 continue
-            taken, found = sent[answer[1]], Counts.of(answer[2])
+            taken, found = sent[answer[1]], counts_of(answer[2])
             with self._lock:
                 self._turn_is(grant.cursor, answer[3])
                 state = self.mirror.count(taken.key, found, now)
@@ -74,7 +73,7 @@ class SharedGrants(MemoryStore):
                     )
                     self._book.add(lease, state or self._local.of(taken))
                     return lease
-            members.remove(taken)
+            members = [one for one in members if one is not taken]
         return None
 
     async def _ask_for(
@@ -83,9 +82,10 @@ class SharedGrants(MemoryStore):
         """One try at the member whose turn it is; no answer: Redis is out of reach."""
         tokens, current = grant.held_tokens, window(now)
         cursor, total = grant.cursor or "", len(members)
-        first = self.cursor(cursor) % total if total > wire.RING_SENT else 0
-        sent = [members[(first + i) % total] for i in range(min(total, wire.RING_SENT))]
-        guess = sent[(self.cursor(cursor) % total - first) % total if cursor else 0]
+        at = self.cursor(cursor) % total if cursor else 0
+        first = at - at % wire.RING_STEP if total > wire.RING_SENT else 0
+        sent, ring = self._ring(grant, members, first)
+        guess = sent[at - first]
         with self._lock:
             lease = self._new_lease(grant, now, current)
             self.mirror.start(guess.key, tokens)
@@ -105,7 +105,7 @@ class SharedGrants(MemoryStore):
                     cursor,
                     first,
                     total,
-                    [wire.limits(one) for one in sent],
+                    ring,
                 )
             )
         except Unreachable:
@@ -113,6 +113,24 @@ class SharedGrants(MemoryStore):
         with self._lock:
             self.mirror.ended(guess.key, tokens)
         return answer, sent, lease
+
+    def _ring(
+        self, grant: Grant, members: list[Candidate], first: int
+    ) -> tuple[list[Candidate], wire.Ring]:
+        """The members from ``first`` on that travel, made once for grants that ask for the same."""
+        sent = members if len(members) <= wire.RING_SENT else _around(members, first)
+        name = grant.candidate if grant.ring is None else (grant.cursor, first, len(members))
+        kept = self._rings.get(name)
+        if kept is not None and kept[0] == sent:
+            return kept
+        if len(self._rings) >= RINGS_KEPT:
+            self._rings.clear()
+        made = self._rings[name] = sent, wire.Ring(sent)
+        return made
+
+    def bind(self, snapshot: Snapshot) -> None:
+        self._rings.clear()
+        super().bind(snapshot)
 
     def _turn_is(self, cursor: str | None, turn: int) -> None:
         if cursor:
@@ -130,3 +148,7 @@ class SharedGrants(MemoryStore):
             for lease in over:
                 self.apart.ended(lease.id, ReportState.EXPIRED)
         return over
+
+
+def _around(members: Sequence[Candidate], first: int) -> list[Candidate]:
+    return [members[(first + i) % len(members)] for i in range(wire.RING_SENT)]

@@ -11,7 +11,7 @@ from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.granting import SharedGrants
 from routeradmin.adapters.state_redis.link import Answer, Unreachable
 from routeradmin.adapters.state_redis.mirror import NO_VERDICT, Verdict, in_order
-from routeradmin.adapters.state_redis.wire import Counts
+from routeradmin.adapters.state_redis.wire import counts_of
 from routeradmin.engine import accounting, health
 from routeradmin.engine.policy import Policy
 from routeradmin.engine.state import (
@@ -255,7 +255,7 @@ class SharedLeases(SharedGrants):
         if record is not None and record.answer is None:
             record.answer = answer
         try:
-            kept = await self.link.call(("answer", lease_id, orjson.dumps(answer).decode()))
+            kept = await self.link.call(("answer", lease_id, wire.Text(answer)))
         except Unreachable:
             self.apart.answered(lease_id, answer)
             return
@@ -264,14 +264,14 @@ class SharedLeases(SharedGrants):
 
     def _learn(self, key: str, counts: Sequence[Any], record: Any, now: float) -> None:
         """Redis knows better."""
-        told, found = wire.key_of(key), Counts.of(counts)
+        told, found = wire.key_of(key), counts_of(counts)
         with self._lock:
             self.mirror.count(told, found, now)
             self.mirror.take(told, found.version, record or "", now, force=True)
             self._seq += 1
 
     def _count(self, answer: Answer, now: float) -> CandidateState | None:
-        return self.mirror.count(wire.key_of(answer[1]), Counts.of(answer[2]), now)
+        return self.mirror.count(wire.key_of(answer[1]), counts_of(answer[2]), now)
 
 
 def _text(generation: int | None) -> str:

@@ -8,21 +8,21 @@ itself and comes up once Redis has answered quickly a few times in a row.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from importlib import resources
 from threading import Lock
 from typing import Any
 
-import orjson
 from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+from routeradmin.adapters.state_redis import wire
+from routeradmin.adapters.state_redis.script import for_steps
 
 log = logging.getLogger(__name__)
 
@@ -36,9 +36,6 @@ MOST_PER_CALL = 256
 Step = Sequence[Any]
 Answer = list[Any]
 Then = Callable[[Answer | None], None]
-
-_LUA = (resources.files(__package__) / "steps.lua").read_text(encoding="utf-8")
-_SHA = hashlib.sha1(_LUA.encode(), usedforsecurity=False).hexdigest()
 
 
 class Unreachable(Exception):
@@ -147,10 +144,14 @@ class Link:
         return answers
 
     async def time_s(self) -> tuple[float, float]:
-        """Redis's clock, epoch seconds, and how long the answer took."""
+        """Redis's clock, epoch seconds, and how long the answer took. Raises Unreachable."""
         assert self._loop is not None  # noqa: S101
         started = self._loop.time()
-        seconds, micros = await self.client.time()
+        try:
+            async with asyncio.timeout(CONNECT_LIMIT_S):
+                seconds, micros = await self.client.time()
+        except (RedisError, OSError) as problem:
+            raise Unreachable(str(problem)) from problem
         return seconds + micros / 1e6, self._loop.time() - started
 
     def _kick(self) -> None:
@@ -251,17 +252,16 @@ class Link:
         connection = self._connection
         if connection is None:
             raise Unreachable("not connected")
-        payload = orjson.dumps(steps)
+        script, payload = for_steps(steps), wire.packed(steps)
         try:
-            await connection.send_command("EVALSHA", _SHA, 1, self.prefix, payload)
+            await connection.send_command("EVALSHA", script.sha, 1, self.prefix, *payload)
             reply = await connection.read_response()
         except NoScriptError:  # Redis started anew
-            await connection.send_command("EVAL", _LUA, 1, self.prefix, payload)
+            await connection.send_command("EVAL", script.text, 1, self.prefix, *payload)
             reply = await connection.read_response()
         except ResponseError as problem:
             raise Unreachable(str(problem)) from problem
-        answers: list[Answer] = orjson.loads(reply) or []
-        return answers if isinstance(answers, list) else []
+        return wire.unpacked(reply)
 
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

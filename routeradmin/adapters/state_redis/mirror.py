@@ -30,7 +30,7 @@ class Verdict:
     changes: tuple[Change, ...]
     expected: int
     record: str
-    deltas: dict[str, Any]
+    deltas: list[Any] | int
 
 
 NO_VERDICT = Verdict((), wire.UNSEEN, "", wire.NOTHING)
@@ -43,6 +43,7 @@ class Mirror:
         self._local = local
         self._lock = lock
         self._under_way: dict[CandidateKey, list[int]] = {}
+        self._seqs: dict[CandidateKey, int] = {}  # of the newest counters told
         self.taken: Callable[[], None] = lambda: None
 
     def start(self, key: CandidateKey, tokens: int) -> None:
@@ -72,13 +73,22 @@ class Mirror:
     def drop_under_way(self) -> None:
         self._under_way.clear()
 
+    def forget_seqs(self) -> None:
+        """Before Redis is joined anew: it may have lost its count."""
+        self._seqs.clear()
+
     def count(self, key: CandidateKey, counts: Counts, now: float) -> CandidateState | None:
-        """Take the counters over; None for a candidate that this catalog does not have."""
+        """Take the counters over unless they are older than what is here (a frame may be behind
+        an own step's answer); None for a candidate that this catalog does not have."""
         state = self._local.get(key)
         if state is None:
+            self._seqs.pop(key, None)
             if not self._local.names(key):
                 return None
             state = self._local.at(key)
+        if counts.seq < self._seqs.get(key, 0):
+            return state
+        self._seqs[key] = counts.seq
         leases, tokens = self._under_way.get(key, (0, 0))
         state.active = counts.active + leases
         if counts.window >= state.window or counts.window >= window(now):
@@ -88,7 +98,7 @@ class Mirror:
             state.minute_successes = counts.minute_successes
             state.minute_failures = counts.minute_failures
         state.successes, state.failures = counts.successes, counts.failures
-        if counts.latency_ema_ms is not None:
+        if counts.latency_ema_ms is not False:
             state.latency_ema_ms = counts.latency_ema_ms
         self._local.review(state, now)
         return state

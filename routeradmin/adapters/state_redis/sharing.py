@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from routeradmin.adapters.state_memory import REVIEW_EVERY_S
@@ -11,12 +12,13 @@ from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.leasing import SharedLeases
 from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Unreachable
 from routeradmin.adapters.state_redis.mirror import Judge, Verdict
-from routeradmin.adapters.state_redis.wire import Counts, key_text
+from routeradmin.adapters.state_redis.wire import Counts, counts_of, key_text
 from routeradmin.engine import durable, health
 from routeradmin.engine.leases import Record
 from routeradmin.engine.state import CandidateKey, CandidateState, Change
 from routeradmin.engine.windows import roll, window
 
+FRAME_S = 0.05  # a newer one is made when somebody looks
 FEW = 100  # steps that may stand before a request's own
 
 
@@ -36,7 +38,8 @@ class SharedHealth(SharedLeases):
     ) -> None:
         super().__init__(url, prefix, clock, epoch, limit_s)
         self.on_reach: Callable[[bool], None] = lambda reached: None
-        self.since = "0"
+        self.since = "0"  # the sequence up to which others' changes are known here
+        self.frame = 0  # the number of the last frame heard
         self.shared_epoch = ""
 
     async def _commit(
@@ -89,7 +92,7 @@ class SharedHealth(SharedLeases):
             return True
         if answer[0] == "kept":
             with self._lock:
-                self.mirror.count(key, Counts.of(answer[1]), now)
+                self.mirror.count(key, counts_of(answer[1]), now)
         return False
 
     def _review_suspects(self, now: float) -> list[Change]:
@@ -116,21 +119,22 @@ class SharedHealth(SharedLeases):
         The bulk is told while requests still go on alone, so that none waits behind it.
         """
         was = self.shared_epoch
+        self.mirror.forget_seqs()
         entries = await self._everything()
         told: set[str] = set()
         await self._tell_turns(everything=was not in ("", self.shared_epoch))
         while len(steps := self._leases_to_tell(told)) > FEW:
-            await self.link.ask(*steps)
+            await self._ask_of_leases(steps)
         now = self.clock()
         with self._lock:
             charges = self.apart.charges(self._local, window(now))
-            met = {wire.key_of(key): (Counts.of(sent), record) for key, sent, record in entries}
+            met = {wire.key_of(key): (counts_of(sent), record) for key, sent, record in entries}
             # Before the first catalog is bound nobody knows which of these it has.
             for key, (counts, _) in met.items():
                 self.mirror.count(key, counts, now)
             self.link.rise()
             for step in (*steps, *self._leases_to_tell(told)):
-                self.link.post(step)
+                self._post_of_lease(step)
             for key, charge in charges.items():
                 self.link.post(("charge", key_text(key), *charge))
             for state in list(self._local):
@@ -139,15 +143,33 @@ class SharedHealth(SharedLeases):
                 self._send_turn(turn_id)
             self.apart.clear()
             self._seq += 1
-        self.link.post(("poll", repr(now), self.since, ""), self.heard)
+        self.link.post(("look", repr(now), self.frame, 0), self._looked)
         self.on_reach(True)
 
     def _leases_to_tell(self, told: set[str]) -> list[tuple[Any, ...]]:
-        """Open leases that were not told yet (telling twice does no harm), then ends."""
+        """Leases that were not told yet (telling twice does no harm), then ends. Those that were
+        granted and ended apart are told too: whoever took them may report to another process."""
         now = self.clock()
-        fresh = [one for one in self._book.open_records() if one.lease.id not in told]
+        ended = filter(None, map(self._book.known, self.apart.ended_ids))
+        fresh = [one for one in (*self._book.open_records(), *ended) if one.lease.id not in told]
         told.update(one.lease.id for one in fresh)
-        return [*map(_adopt_step, fresh), *self.apart.take_ends(now)]
+        untold = self.apart.take_untold()
+        return [*map(_adopt_step, fresh), *untold, *self.apart.take_ends(now)]
+
+    async def _ask_of_leases(self, steps: list[tuple[Any, ...]]) -> None:
+        try:
+            await self.link.ask(*steps)
+        except BaseException:
+            for step in steps:
+                self.apart.lost(step)
+            raise
+
+    def _post_of_lease(self, step: tuple[Any, ...]) -> None:
+        def then(answer: Answer | None) -> None:
+            if answer is None:
+                self.apart.lost(step)
+
+        self.link.post(step, then)
 
     async def _tell_turns(self, *, everything: bool) -> None:
         """``everything``: Redis lost what it had, so all that is remembered here."""
@@ -171,15 +193,15 @@ class SharedHealth(SharedLeases):
 
     async def _everything(self) -> list[Any]:
         entries: list[Any] = []
-        since, epoch = "0", secrets.token_hex(8)
+        since, epoch, frame = "0", secrets.token_hex(8), None
         while True:
-            ((last, found_epoch, found, more),) = await self.link.ask(
+            ((_, found_epoch, newest, since, more, (found,)),) = await self.link.ask(
                 ("poll", repr(self.clock()), since, epoch)
             )
-            entries += found or []
-            since = last
+            entries += found
+            frame = newest if frame is None else frame  # later ones may tell of later changes
             if not more:
-                self.since, self.shared_epoch = last, found_epoch
+                self.since, self.frame, self.shared_epoch = since, frame, found_epoch
                 return entries
 
     def _reconcile(self, state: CandidateState, met: tuple[Counts, Any] | None, now: float) -> None:
@@ -201,7 +223,7 @@ class SharedHealth(SharedLeases):
         if (told or durable.record(state) is not None) and mine != told:
             self._commit_later(state.key, lambda s: (), now, anyway=True)
 
-    def _turn_text(self, turn_id: str) -> str | None:
+    def _turn_text(self, turn_id: str) -> wire.Text | None:
         saved_at, turn = self._turns.get(turn_id, (0.0, None))
         return None if turn is None else wire.turn_text(turn, saved_at)
 
@@ -218,23 +240,56 @@ class SharedHealth(SharedLeases):
             self._seq += 1
         self.on_reach(False)
 
-    def heard(self, answer: Answer | None) -> None:
-        """A poll's answer: others' counters, and records whose push was missed."""
-        if answer is None:
+    async def look(self, old_s: float = FRAME_S) -> None:
+        """Hear what others did, up to ``old_s`` ago. Raises Unreachable."""
+        step = ("look", repr(self.clock()), self.frame, round(old_s * 1000))
+        answer = await self.link.call(step)
+        if self._lost_data(answer[1]):
             return
-        last, epoch, entries, _ = answer
-        if epoch != self.shared_epoch:
-            self.link.fall("Redis lost its data")
+        if answer[0] != "frames":
+            await self._catch_up()
             return
+        _, _, frame, since, _, frames = answer
+        for entries in frames:
+            self._take_entries(entries)
+            await asyncio.sleep(0)  # thousands of candidates: requests may go between
+        self.frame, self.since = frame, since
+
+    async def _catch_up(self) -> None:
+        """After having been away for longer than frames are kept."""
+        more, frame = True, None
+        while more:
+            step = ("poll", repr(self.clock()), self.since, "")
+            _, epoch, newest, since, more, (entries,) = await self.link.call(step)
+            if self._lost_data(epoch):
+                return
+            self._take_entries(entries)
+            self.since = since
+            frame = newest if frame is None else frame
+        self.frame = frame or 0
+
+    def _looked(self, answer: Answer | None) -> None:
+        if answer is not None and answer[0] == "frames" and not self._lost_data(answer[1]):
+            _, _, self.frame, self.since, _, frames = answer
+            for entries in frames:
+                self._take_entries(entries)
+
+    def _take_entries(self, entries: Sequence[Any]) -> None:
+        """Others' counters, and records whose push was missed."""
         now = self.clock()
         with self._lock:
-            self.since = last
-            for text, sent, record in entries or ():
-                key, counts = wire.key_of(text), Counts.of(sent)
+            for text, sent, record in entries:
+                key, counts = wire.key_of(text), counts_of(sent)
                 self.mirror.count(key, counts, now)
                 if record:
                     self.mirror.take(key, counts.version, record, now)
             self._seq += bool(entries)
+
+    def _lost_data(self, epoch: str) -> bool:
+        if epoch == self.shared_epoch:
+            return False
+        self.link.fall("Redis lost its data")
+        return True
 
     def pushed(self, key: str, version: int, record: str) -> None:
         """Another process's verdict, the moment it was kept."""

@@ -1,9 +1,9 @@
 """Runtime state that processes share through Redis or Valkey.
 
 The promise: limits and turns are exact over all processes, because Redis decides every grant; a
-view is local, exact about what this process did, and at most ``POLL_EVERY_S`` plus one answer old
-about the others' counters (health and cooldowns are pushed at once). While Redis is out of reach
-every step is this process's own, as in the memory store that this one builds on.
+view is local, exact about what this process did, and at most ``POLL_EVERY_S`` + ``FRAME_S`` plus
+one answer old about the others' counters (health and cooldowns are pushed at once). While Redis is
+out of reach every step is this process's own, as in the memory store that this one builds on.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class RedisStore(SharedHealth):
         while True:
             await asyncio.sleep(POLL_EVERY_S)
             with suppress(Unreachable):
-                self.heard(await self.link.call(("poll", repr(self.clock()), self.since, "")))
+                await self.look()
 
     async def _listen(self) -> None:
         """Pushes, for as long as it lasts; what was missed the next poll brings."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -16,6 +16,7 @@ from routeradmin.engine.turn_state import Opening, TurnState, request_from_json,
 
 UNSEEN = -1  # expected version of a step that looks at no health
 RING_SENT = 64  # members of a ring that travel with a grant: those whose turn is near
+RING_STEP = 32  # where they may begin, so that many grants name the same
 
 
 def key_text(key: CandidateKey) -> str:
@@ -23,8 +24,58 @@ def key_text(key: CandidateKey) -> str:
     return "\n".join(key)
 
 
+@lru_cache(maxsize=65_536)
 def key_of(text: str) -> CandidateKey:
     return CandidateKey(*text.split("\n"))
+
+
+class Ring:
+    """Candidates of which one gets the slot; a ring that many steps name travels once a call."""
+
+    __slots__ = ("limits",)
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self.limits = [limits(one) for one in candidates]
+
+
+class Text:
+    """Kept as it is, and so sent beside the steps: nothing in it has to be escaped and read."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, value: Any) -> None:
+        self.text = orjson.dumps(value)
+
+
+TEXTS_FROM = 3  # the first place of the script's arguments that is a text
+
+
+def packed(steps: Sequence[Sequence[Any]]) -> list[bytes]:
+    """The script's arguments: steps, the rings that they name by place, the texts likewise."""
+    rings: dict[Ring, int] = {}
+    texts: list[bytes] = []
+
+    def place(part: Any) -> int:
+        if isinstance(part, Ring):
+            return rings.setdefault(part, len(rings))
+        if not isinstance(part, Text):
+            raise TypeError
+        texts.append(part.text)
+        return len(texts) - 1 + TEXTS_FROM
+
+    asked = orjson.dumps(steps, default=place)
+    return [asked, orjson.dumps([ring.limits for ring in rings]), *texts]
+
+
+def unpacked(reply: Any) -> list[Any]:
+    """The answers; frames travel beside them, and those of a look become its last item."""
+    text, *raw = reply if isinstance(reply, list) else [reply]
+    answers: list[Any] = orjson.loads(text) or []
+    for answer in answers:
+        if answer and answer[0] == "frames":
+            first, count = answer[-2:]
+            answer[-2:] = [[orjson.loads(one) for one in raw[first : first + count]]]
+    return answers
 
 
 def limits(candidate: Candidate) -> list[Any]:
@@ -39,9 +90,9 @@ def limits(candidate: Candidate) -> list[Any]:
     ]
 
 
-def facts(lease: Lease) -> str:
+def facts(lease: Lease) -> Text:
     """What of a lease the script never looks at, but for the generation, which comes first."""
-    return orjson.dumps(
+    return Text(
         [
             lease.generation,
             lease.owner,
@@ -52,7 +103,7 @@ def facts(lease: Lease) -> str:
             lease.turn_id,
             lease.policy_id,
         ]
-    ).decode()
+    )
 
 
 def lease_of(lease_id: str, key: str, secret_version: int, ends: str, kept: str) -> Lease:
@@ -77,8 +128,7 @@ def phase_of(word: str) -> ReportState:
     return ReportState(word)
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """A candidate's counters as Redis has them."""
 
     active: int
@@ -89,14 +139,12 @@ class Counts:
     minute_failures: int
     successes: int
     failures: int
-    latency_ema_ms: float | None
+    latency_ema_ms: float | Literal[False]
     version: int
+    seq: int  # of the last change
 
-    @classmethod
-    def of(cls, sent: Sequence[Any]) -> Counts:
-        active, number, rpm, tpm, won, lost, successes, failures, ema, version = sent
-        mean = None if ema is False else float(ema)
-        return cls(active, number, rpm, tpm, won, lost, successes, failures, mean, version)
+
+counts_of = Counts._make
 
 
 def record_text(state: CandidateState) -> str:
@@ -119,57 +167,41 @@ def _plain(state: CandidateState) -> dict[str, Any]:
     return {name: getattr(state, name) for name in durable.PLAIN}
 
 
+NOTHING = 0  # counted
+
+
 def deltas(
     before: CandidateState, after: CandidateState, latency_ms: float | None, current: int
-) -> dict[str, Any]:
-    """What a verdict adds to the counters of window ``current``; ``reset``: the minute's share
-    starts again, as it does with every new cooldown."""
+) -> list[Any]:
+    """What a verdict adds to the counters of window ``current``: successes, failures, those of the
+    minute, whether the minute's share starts again (as it does with every new cooldown), latency
+    (-1: none) and its weight in the mean, window."""
     empty = not (after.minute_successes or after.minute_failures)
-    return {
-        "ok": after.successes - before.successes,
-        "bad": after.failures - before.failures,
-        "ms": max(0, after.minute_successes - before.minute_successes),
-        "mf": max(0, after.minute_failures - before.minute_failures),
-        "reset": empty and after.cooldown != before.cooldown,
-        "latency": -1 if latency_ms is None else latency_ms,
-        "alpha": LATENCY_ALPHA,
-        "window": current,
-    }
+    return [
+        after.successes - before.successes,
+        after.failures - before.failures,
+        max(0, after.minute_successes - before.minute_successes),
+        max(0, after.minute_failures - before.minute_failures),
+        empty and after.cooldown != before.cooldown,
+        -1 if latency_ms is None else latency_ms,
+        LATENCY_ALPHA,
+        current,
+    ]
 
 
-def success(latency_ms: float | None, current: int) -> dict[str, Any]:
+def success(latency_ms: float | None, current: int) -> list[Any]:
     """``deltas`` of a success that finds everything in order."""
-    return {
-        "ok": 1,
-        "bad": 0,
-        "ms": 1,
-        "mf": 0,
-        "reset": False,
-        "latency": -1 if latency_ms is None else latency_ms,
-        "alpha": LATENCY_ALPHA,
-        "window": current,
-    }
+    latency = -1 if latency_ms is None else latency_ms
+    return [1, 0, 1, 0, False, latency, LATENCY_ALPHA, current]
 
 
-NOTHING = {
-    "ok": 0,
-    "bad": 0,
-    "ms": 0,
-    "mf": 0,
-    "reset": False,
-    "latency": -1,
-    "alpha": 0,
-    "window": 0,
-}
-
-
-def turn_text(turn: TurnState | Opening, now: float) -> str:
+def turn_text(turn: TurnState | Opening, now: float) -> Text:
     if isinstance(turn, Opening):
         fields = turn._asdict()
         fields["key"] = list(turn.key)
         fields["request"] = request_json(turn.request)
-        return orjson.dumps([now, "opening", fields]).decode()
-    return orjson.dumps([now, "turn", turn.as_json()]).decode()
+        return Text([now, "opening", fields])
+    return Text([now, "turn", turn.as_json()])
 
 
 def turn_of(text: str) -> tuple[float, TurnState | Opening]:

@@ -12,6 +12,20 @@ CAPABILITIES = tuple(
     (word, word) for word in ("tools", "vision", "audio", "embeddings", "json_schema")
 )
 MOST_DRAWS = 10_000
+MOST_DIGITS = 9
+
+
+class Loads(Words):
+    """``deployment/credential=N``, separated by commas; names may hold an equals sign."""
+
+    def clean(self, value: Any) -> dict[str, int]:
+        loads = {}
+        for word in super().clean(value):
+            name, _, count = word.rpartition("=")
+            if not name or not count.strip().isdecimal() or len(count) > MOST_DIGITS:
+                raise forms.ValidationError(f"Write {word} as deployment/credential=8.")
+            loads[name.strip()] = int(count)
+        return loads
 
 
 class ExplainForm(forms.Form):
@@ -38,9 +52,23 @@ class ExplainForm(forms.Form):
         required=False,
         help_text="Candidates as deployment/credential, separated by commas.",
     )
+    load = Loads(
+        label="Assume this many active requests",
+        required=False,
+        help_text="Such as deployment/credential=8, separated by commas.",
+    )
     draws = whole("Draws", "0 or empty: no simulation.", high=MOST_DRAWS)
 
     def body(self) -> dict[str, Any]:
         """The question as a select body; only what was given."""
         names = ("model", "input_tokens", "max_output_tokens", "requires", "tags", "session")
         return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
+
+    def overlay(self) -> dict[str, dict[str, Any]]:
+        """The state to assume, by candidate."""
+        assumed: dict[str, dict[str, Any]] = {}
+        for name, active in self.cleaned_data["load"].items():
+            assumed.setdefault(name, {})["active"] = active
+        for name in self.cleaned_data["down"]:
+            assumed.setdefault(name, {})["disabled"] = True
+        return assumed

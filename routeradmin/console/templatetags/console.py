@@ -13,6 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from routeradmin.console.navigation import SECTIONS
+from routeradmin.console.shortcuts import SHORTCUTS, Shortcut
 from routeradmin.engine.state import CandidateKey
 from routeradmin.services.heartbeats import Heartbeats
 
@@ -78,9 +79,18 @@ BEAT_NAMES = (("o", "ok"), ("e", "error"), ("l", "limited"), ("c", "cooling"))
 BEAT_WORDS = {"o": "with traffic", "e": "with errors", "l": "rate-limited", "c": "cooling"}
 
 
+# Each kind of tick has a form of its own, so that colour is not needed: half, whole, broken, top.
+BEAT_SHAPES = {"o": ((4, 6),), "e": ((0, 10),), "l": ((0, 4), (6, 4)), "c": ((0, 5),)}
+
+
 def beat_path(ticks: str, letter: str) -> str:
     """An SVG path of one bar per tick of that letter; ticks are 4 units wide."""
-    return "".join(f"M{4 * n} 0h3v10h-3z" for n, tick in enumerate(ticks) if tick == letter)
+    return "".join(
+        f"M{4 * n} {top}h3v{height}h-3z"
+        for n, tick in enumerate(ticks)
+        if tick == letter
+        for top, height in BEAT_SHAPES[letter]
+    )
 
 
 @register.simple_tag
@@ -156,7 +166,7 @@ def ago(value: datetime | str | float | None) -> SafeString | str:
 def countdown(until: str, remaining_s: float) -> SafeString:
     """Time left until an absolute deadline; the browser runs it against the server's clock."""
     return format_html(
-        '<time datetime="{0}" data-until="{0}" title="until {0}">{1}</time>',
+        '<time datetime="{0}" data-until="{0}" title="until {0}" tabindex="0">{1}</time>',
         until,
         clock(remaining_s),
     )
@@ -205,3 +215,8 @@ def navigation(context: template.Context) -> list[dict[str, Any]]:
         if links:
             sections.append({"title": title, "links": links})
     return sections
+
+
+@register.simple_tag
+def shortcuts() -> tuple[tuple[str, tuple[Shortcut, ...]], ...]:
+    return SHORTCUTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,12 +13,13 @@ from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from routeradmin.console import curl, writes
+from routeradmin.console import curl, standing, writes
 from routeradmin.console.access import operator
 from routeradmin.console.htmx import see_other, varied, wants_fragment
 from routeradmin.services import changes, connecting, cooldowns, looking, runtime
 
 MOST_COOLDOWN_S = 7 * 86400
+STEP_WORDS = {"dns": "DNS", "tls": "TLS", "auth": "key accepted", "first_token": "first token"}
 
 
 class Step(NamedTuple):
@@ -31,11 +33,13 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was done, in words; ``undo`` is the action that takes it back."""
+    """What was done, in words; ``undo`` is the action that takes it back, ``undo_s`` for how many
+    seconds where it needs them."""
 
     text: str
     call: str
     undo: str = ""
+    undo_s: int = 0
     steps: Sequence[Step] = ()
 
 
@@ -81,9 +85,19 @@ def _wanted(action: str, past: str) -> Callable[[Asked], Done]:
 
 
 def _clear(asked: Asked) -> Done:
+    left_s = _cooldown_left_s(asked)
     changed = cooldowns.clear(asked.deployment, asked.credential, asked.by, asked.reason)
     text = f"Cleared {asked.whom}." if changed else f"{asked.whom} had nothing to clear."
-    return Done(text, curl.clear_cooldown(asked.deployment, asked.credential))
+    call = curl.clear_cooldown(asked.deployment, asked.credential)
+    return Done(text, call, "cool" if left_s else "", undo_s=left_s)
+
+
+def _cooldown_left_s(asked: Asked) -> int:
+    """Whole seconds that one candidate still cools; of a whole deployment nothing is taken back,
+    since its candidates cool for different times."""
+    rows = (row for row in standing.rows_of(asked.deployment))
+    mine = (row["cooldown"] for row in rows if row["credential"] == asked.credential)
+    return max((math.ceil(one["remaining_s"]) for one in mine if one), default=0)
 
 
 def _cool(asked: Asked) -> Done:
@@ -127,7 +141,10 @@ def _test(asked: Asked) -> Done:
     tested = connecting.try_out(
         asked.deployment, asked.by, credential_id=asked.credential, reason=asked.reason
     )
-    steps = [Step(one.name, one.ok, one.duration_ms, one.detail) for one in tested.steps]
+    steps = [
+        Step(STEP_WORDS.get(one.name, one.name), one.ok, one.duration_ms, one.detail)
+        for one in tested.steps
+    ]
     verdict = "works" if tested.ok else "does not work"
     text = f"{asked.deployment} {verdict} with {tested.credential}."
     return Done(text, curl.deployment_action(asked.deployment, "test"), steps=steps)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.catalog import rows
-from routeradmin.console import catalog, curl, writes
+from routeradmin.console import catalog, consequences, curl, standing, writes
 from routeradmin.console.access import admin
+from routeradmin.console.consequences import page_of
 from routeradmin.console.drafts import Draft, nested
-from routeradmin.console.htmx import see_other, varied, wants_fragment
+from routeradmin.console.htmx import see_other
 from routeradmin.console.listing import listing
 from routeradmin.console.nouns import Noun, as_cell
+from routeradmin.console.questions import Affected, Answer, Question, ask
+from routeradmin.console.sheets import CHECK, Sheet
 from routeradmin.journal.models import AuditEntry
-from routeradmin.services import changes
+from routeradmin.services import changes, runtime
 
 HISTORY_SHOWN = 6
-CONFLICT = 409
-REFUSED = 422
 
 
 def urls(noun: Noun) -> list[URLPattern]:
@@ -38,17 +40,21 @@ def urls(noun: Noun) -> list[URLPattern]:
 
 @require_safe
 def list_view(request: HttpRequest, noun: Noun) -> HttpResponse:
+    place = standing.place()
     found = listing(noun, catalog.index(), request.GET)
-    return render(request, "console/catalog/list.html", {"noun": noun, "list": found})
+    context = {"noun": noun, "list": found, "place": place}
+    return render(request, "console/catalog/list.html", context)
 
 
 @require_safe
 def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
+    place = standing.place()
     index = catalog.index()
     entry = noun.find(index, uid)
     if entry is None:
         raise Http404(f"There is no {noun.one} {uid!r}.")
     context = {
+        "place": place,
         "noun": noun,
         "uid": uid,
         "entry": entry,
@@ -69,48 +75,38 @@ def dependents(noun: Noun, uid: str) -> list[dict[str, str]]:
     """Who names the object, with links where they have pages."""
     found = changes.dependents(catalog.document(), noun.slug, uid)
     return [
-        {"word": one.noun, "id": one.id, "field": one.field, "url": _page_of(one)} for one in found
+        {"word": one.noun, "id": one.id, "field": one.field, "url": page_of(one.noun, one.id)}
+        for one in found
     ]
-
-
-def _page_of(one: changes.Dependent) -> str:
-    """A target is shown by its route; rules, intents and defaults have no page."""
-    noun, uid = one.noun, one.id
-    if noun == "targets":
-        noun, uid = "routes", catalog.index().route_of_target.get(uid, "")
-    try:
-        return reverse(f"{noun}-one", args=[uid])
-    except NoReverseMatch:
-        return ""
 
 
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
-    form_class = noun.new_form or noun.form
+    form_class, sheet = noun.new_form or noun.form, _sheet(noun)
     if request.method != "POST":
-        return _form_page(request, noun, form_class(initial=_initial(request, noun)))
-    form = form_class(request.POST)
-    if not form.is_valid():
-        return _form_page(request, noun, form, status=REFUSED)
-    given, trying = nested(_given(form)), _only_tries(request)
-    try:
-        saved = changes.create(
-            noun.slug,
-            given,
-            writes.actor(request),
-            form.cleaned_data["reason"],
-            dry_run=trying,
-        )
+        return sheet.show(request, form_class(initial=_initial(request, noun)))
+
+    def create(form: Draft) -> HttpResponse:
+        values, trying = nested(_given(form)), _only_tries(request)
+        reason = form.cleaned_data["reason"]
+        saved = changes.create(noun.slug, values, writes.actor(request), reason, dry_run=trying)
         if trying:
-            return _previewed(request, noun, form, saved, given)
-    except changes.Invalid as problems:
-        writes.show_problems(form, problems)
-    except changes.AlreadyExists as refusal:
-        writes.show_taken(form, refusal, noun.key)
-    else:
+            return sheet.show(request, form, **_previewed(noun, saved, values))
         return see_other(request, noun.url(saved.id))
-    return _form_page(request, noun, form, status=REFUSED)
+
+    return sheet.take(request, form_class(request.POST), create)
+
+
+def _sheet(noun: Noun, uid: str = "") -> Sheet:
+    return Sheet(
+        noun,
+        action=noun.url(uid, "edit" if uid else "new"),
+        back=noun.url(uid),
+        uid=uid,
+        template=noun.form_template,
+        key=noun.key,
+    )
 
 
 def _initial(request: HttpRequest, noun: Noun) -> dict[str, Any]:
@@ -137,47 +133,13 @@ def _cloned(request: HttpRequest, noun: Noun) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     # The version first: if the object changes in between, saving is refused, not the other way.
-    version = rows.version_of(noun.kind, uid)
-    if version is None:
-        raise Http404(f"There is no {noun.one} {uid!r}.")
+    version, sheet = _version(noun, uid), _sheet(noun, uid)
     if request.method != "POST":
         values = changes.values_of(catalog.document(), noun.slug, uid)
-        return _form_page(request, noun, noun.form.showing(values, version), uid)
-    form = noun.form(request.POST, exists=True)
-    if not form.is_valid():
-        return _form_page(request, noun, form, uid, status=REFUSED)
-    return _save(request, noun, uid, form)
+        return sheet.show(request, noun.form.showing(values, version))
 
-
-def _given(form: Draft) -> dict[str, Any]:
-    """What was typed; what was left empty takes its default."""
-    return {name: value for name, value in form.typed().items() if value not in (None, "", [])}
-
-
-def _only_tries(request: HttpRequest) -> bool:
-    return request.POST.get("do") == "preview"
-
-
-def _previewed(
-    request: HttpRequest,
-    noun: Noun,
-    form: Draft,
-    draft: changes.Saved,
-    values: dict[str, Any],
-    uid: str = "",
-) -> HttpResponse:
-    """The form as typed, with what it would change and do; nothing is saved."""
-    extra = {
-        "draft": draft,
-        "diff": draft.diff.as_text(),
-        "preview": noun.preview(values) if noun.preview else None,
-    }
-    return _form_page(request, noun, form, uid, extra=extra)
-
-
-def _save(request: HttpRequest, noun: Noun, uid: str, form: Draft) -> HttpResponse:
-    trying = _only_tries(request)
-    try:
+    def save(form: Draft) -> HttpResponse:
+        trying = _only_tries(request)
         saved = changes.update(
             noun.slug,
             uid,
@@ -189,68 +151,86 @@ def _save(request: HttpRequest, noun: Noun, uid: str, form: Draft) -> HttpRespon
         )
         if trying:
             values = nested({**_given(form), noun.key: uid})
-            return _previewed(request, noun, form, saved, values, uid)
-    except changes.Invalid as problems:
-        writes.show_problems(form, problems)
-    except changes.NotFound:
-        form.add_error(None, f"{uid} was deleted meanwhile: add it again to keep this.")
-    except changes.Stale as stale:
-        again, differences = form.rebased(stale.current, stale.version)
-        extra = {"conflict": True, "differences": differences}
-        return _form_page(request, noun, again, uid, CONFLICT, extra)
-    else:
+            return sheet.show(request, form, **_previewed(noun, saved, values))
         return see_other(request, noun.url(uid))
-    return _form_page(request, noun, form, uid, status=REFUSED)
+
+    return sheet.take(request, noun.form(request.POST, exists=True), save)
 
 
-def _form_page(
-    request: HttpRequest,
-    noun: Noun,
-    form: Draft,
-    uid: str = "",
-    status: int = 200,
-    extra: dict[str, Any] | None = None,
-) -> HttpResponse:
-    context = {
-        "noun": noun,
-        "form": form,
-        "uid": uid,
-        "action": noun.url(uid, "edit" if uid else "new"),
-        "back": noun.url(uid),
-        **(extra or {}),
+def _version(noun: Noun, uid: str) -> int:
+    version = rows.version_of(noun.kind, uid)
+    if version is None:
+        raise Http404(f"There is no {noun.one} {uid!r}.")
+    return version
+
+
+def _given(form: Draft) -> dict[str, Any]:
+    """What was typed; what was left empty takes its default."""
+    return {name: value for name, value in form.typed().items() if value not in (None, "", [])}
+
+
+def _only_tries(request: HttpRequest) -> bool:
+    """``preview`` is asked for by a button, ``check`` by the page while somebody types."""
+    return request.POST.get("do") in ("preview", CHECK)
+
+
+def _previewed(noun: Noun, draft: changes.Saved, values: dict[str, Any]) -> dict[str, Any]:
+    """What the form as typed would change and do; nothing is saved."""
+    return {
+        "draft": draft,
+        "diff": draft.diff.as_text(),
+        "preview": noun.preview(values) if noun.preview else None,
     }
-    part = wants_fragment(request)
-    template = "console/catalog/_form.html" if part else noun.form_template
-    return varied(render(request, template, context, status=status))
 
 
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
-    version = rows.version_of(noun.kind, uid)
-    if version is None:
-        raise Http404(f"There is no {noun.one} {uid!r}.")
-    conflict = False
-    if request.method == "POST":
-        try:
-            changes.delete(
-                noun.slug,
-                uid,
-                writes.actor(request),
-                if_match=writes.version(request.POST.get("version", "")),
-                cascade=request.POST.get("cascade") == "1",
-                reason=request.POST.get("reason", "")[:500],
-            )
-        except (changes.InUse, changes.Stale):
-            conflict = True
-        else:
-            return see_other(request, noun.url())
-    context: dict[str, Any] = {
-        "noun": noun,
-        "uid": uid,
-        "version": version,
-        "conflict": conflict,
-        "dependents": dependents(noun, uid),
-    }
-    status = CONFLICT if conflict else 200
-    return render(request, "console/catalog/delete.html", context, status=status)
+    """Asks first, with all that would go along; those are named, so they are taken along."""
+    _version(noun, uid)
+
+    def delete(answer: Answer) -> HttpResponse:
+        changes.delete(
+            noun.slug,
+            uid,
+            writes.actor(request),
+            if_match=changes.ANY,
+            revision=answer.version,
+            cascade=request.POST.get("cascade") == "1",
+            reason=answer.reason,
+        )
+        return see_other(request, noun.url())
+
+    return ask(request, lambda: _question(request, noun, uid), delete)
+
+
+def _question(request: HttpRequest, noun: Noun, uid: str) -> Question:
+    # The revision first: what is published in between is then not deleted unseen.
+    revision = runtime.get().current.revision
+    along: Sequence[Affected] = ()
+    warnings: Sequence[changes.Problem] = ()
+    impossible: Sequence[changes.Problem] = ()
+    try:
+        by = writes.actor(request)
+        tried = changes.delete(noun.slug, uid, by, if_match="*", cascade=True, dry_run=True)
+        along = consequences.besides(noun.kind, uid, tried.diff, tried.document)
+        warnings = tried.warnings
+    except changes.Invalid as invalid:
+        impossible = invalid.problems
+    return Question(
+        title=f"Delete {noun.one} {uid}?",
+        yes="Delete",
+        back=noun.url(uid),
+        version=str(revision),
+        lines=[_fate(along)],
+        affected=along,
+        warnings=warnings,
+        impossible=impossible,
+        call=curl.delete_object(noun.slug, uid, cascade=bool(along)),
+        crumbs=((noun.title, noun.url()), (uid, noun.url(uid))),
+    )
+
+
+def _fate(along: Sequence[Affected]) -> str:
+    later = "Its history stays, and an earlier revision brings it back."
+    return later if along else f"Nothing else needs it. {later}"

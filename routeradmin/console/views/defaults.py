@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -17,7 +16,8 @@ from routeradmin.console.access import admin
 from routeradmin.console.drafts import Draft, Groups
 from routeradmin.console.fields import One, Words
 from routeradmin.console.forms.routes import STRATEGIES
-from routeradmin.console.htmx import see_other, varied, wants_fragment
+from routeradmin.console.htmx import see_other
+from routeradmin.console.sheets import Named, Sheet
 from routeradmin.services import changes
 
 
@@ -25,7 +25,7 @@ class DefaultsDraft(Draft):
     fixed = ()
     strategy = forms.ChoiceField(
         label="Strategy",
-        choices=(("", "simple_shuffle, unless chosen here"), *STRATEGIES[1:]),
+        choices=(("", "simple_shuffle: the built-in one"), *STRATEGIES[1:]),
         required=False,
     )
     policy_id = One(
@@ -66,43 +66,26 @@ def edit(request: HttpRequest) -> HttpResponse:
 def edit_part(request: HttpRequest, part: Part) -> HttpResponse:
     """Show and save the fields of ``part``; those it does not hold stay as they are."""
     version = rows.version_of("defaults", "") or 0
+    sheet = Sheet(
+        Named(part.back, "defaults", "Defaults", publishes=True),
+        reverse(part.url_name),
+        reverse(part.back),
+        part.url_name.replace("-", " "),
+        template=part.template,
+        current=lambda stale: _full(Defaults.model_validate(stale.current)),
+    )
     if request.method != "POST":
-        return _page(request, part, part.form.showing(_full(catalog.document().defaults), version))
-    form = part.form(request.POST, exists=True)
-    if form.is_valid():
-        given = form.cleaned_data
-        base = writes.version(given["version"])
-        try:
-            changes.update_defaults(
-                form.patch(), writes.actor(request), if_match=base, reason=given["reason"]
-            )
-        except changes.Invalid as problems:
-            writes.show_problems(form, problems)
-        except changes.Stale as stale:
-            current = _full(Defaults.model_validate(stale.current))
-            again, differences = form.rebased(current, stale.version)
-            return _page(request, part, again, 409, conflict=True, differences=differences)
-        else:
-            return see_other(request, reverse(part.back))
-    return _page(request, part, form)
+        return sheet.show(request, part.form.showing(_full(catalog.document().defaults), version))
+
+    def save(form: Draft) -> HttpResponse:
+        given, base = form.cleaned_data, writes.version(form.cleaned_data["version"])
+        by, patch = writes.actor(request), form.patch()
+        changes.update_defaults(patch, by, if_match=base, reason=given["reason"])
+        return see_other(request, reverse(part.back))
+
+    return sheet.take(request, part.form(request.POST, exists=True), save)
 
 
 def _full(table: Defaults) -> dict[str, Any]:
     """With the fields that nobody stated: a form shows what counts."""
     return table.model_dump(mode="json")
-
-
-def _page(
-    request: HttpRequest, part: Part, form: Draft, status: int | None = None, **more: Any
-) -> HttpResponse:
-    context = {
-        "form": form,
-        "uid": part.url_name.replace("-", " "),
-        "noun": {"one": "defaults", "slug": part.back},
-        "action": reverse(part.url_name),
-        "back": reverse(part.back),
-        **more,
-    }
-    template = "console/catalog/_form.html" if wants_fragment(request) else part.template
-    answer = render(request, template, context, status=status or (422 if form.errors else 200))
-    return varied(answer)

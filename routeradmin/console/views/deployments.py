@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from routeradmin.console import board, standing
 from routeradmin.console.catalog import Index
 from routeradmin.console.forms.deployments import DeploymentDraft
 from routeradmin.console.nouns import (
@@ -18,21 +19,18 @@ from routeradmin.console.nouns import (
     named,
     tags_of,
 )
-from routeradmin.console.standing import rows_of
-from routeradmin.engine.describe import utc_text
 from routeradmin.journal.models import Event
-from routeradmin.services import live, runtime
+from routeradmin.services import runtime
 
 CHANGES_SHOWN = 8
 
 
 def _state(entry: Entry, index: Index) -> Cell:
     """The worst state among its candidates."""
-    rows = rows_of(entry.id)
-    if not rows:
+    worst = standing.worst(entry.id)
+    if not worst:
         return Cell("no credential", state="disabled")
-    worst = min(rows, key=lambda row: int(row["rank"]))
-    return Cell(worst["state"], state=worst["state"])
+    return Cell(worst, state=worst, live=board.worst_id(entry.id))
 
 
 def _provider(entry: Entry, index: Index) -> Cell:
@@ -82,18 +80,12 @@ def _credentials(entry: Entry, index: Index) -> str:
 
 
 def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
-    current = runtime.get()
     routes = index.routes_of_deployment.get(entry.id, ())
-    # The place in the stream first: what changes after it comes by the socket.
-    place = {
-        "epoch": current.store.epoch,
-        "seq": live.seq_of(current),
-        "now": utc_text(current.clock()),
-    }
     return {
-        "place": place,
-        "rows": rows_of(entry.id),
-        "beats": current.heartbeats,
+        "rows": standing.rows_of(entry.id),
+        "worst": standing.worst(entry.id),
+        "worst_dom": board.worst_id(entry.id),
+        "beats": runtime.get().heartbeats,
         "changes": Event.objects.filter(deployment=entry.id)[:CHANGES_SHOWN],
         "explained": index.routes[routes[0]].alias if routes else "",
         "probe_cost": _probe_cost(entry, index),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from routeradmin.console.catalog import Index
 from routeradmin.console.forms.endpoints import EndpointDraft
-from routeradmin.console.nouns import Cell, Choice, Column, Entry, Noun, link, named
+from routeradmin.console.nouns import Cell, Choice, Column, Entry, Noun, health_of, link, named
 
 
 def _credential(entry: Entry, index: Index) -> Cell:
@@ -44,6 +44,7 @@ NOUN = Noun(
         Column("Base URL", lambda entry, index: entry.base_url, "url"),
         Column("Provider", _provider, "provider"),
         Column("Credential", _credential, "credential"),
+        health_of("endpoint"),
         Column("Health probe", _probe),
         Column("Deployments", _deployments, "deployments", number=True),
     ),

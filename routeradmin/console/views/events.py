@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import logs
+from routeradmin.console import logs, saved_views, standing
 from routeradmin.engine.state import FailureClass
 from routeradmin.journal.models import Event
 
@@ -38,5 +38,12 @@ EVENTS = logs.Log(
 
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
-    page = logs.page(EVENTS, Event.objects.all(), request.GET)
-    return render(request, "console/events/list.html", {"page": page})
+    saved = saved_views.offered(request, "events")
+    if saved.start:
+        return redirect(saved.start)
+    context = {
+        "place": standing.place(),
+        "page": logs.page(EVENTS, Event.objects.all(), request.GET),
+        "saved": saved,
+    }
+    return render(request, "console/events/list.html", context)

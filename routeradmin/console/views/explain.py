@@ -14,7 +14,7 @@ from routeradmin.console.forms.explain import ExplainForm
 from routeradmin.engine.errors import EngineError
 from routeradmin.services import explaining, runtime
 from routeradmin.services.keys import Key
-from routeradmin.services.messages import Assumed, Select, Simulate
+from routeradmin.services.messages import Select, Simulate
 
 
 @require_safe
@@ -45,15 +45,15 @@ def _names() -> list[str]:
 def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
     person = Key(uid="", name=request.user.get_username(), scopes=frozenset({"read"}))
     body, current = form.body(), runtime.get()
-    down = {name: Assumed(disabled=True) for name in form.cleaned_data["down"]}
+    overlay = form.overlay()
     draws = form.cleaned_data["draws"] or 0
     simulated: dict[str, Any] | None = None
 
     async def on_the_loop() -> dict[str, Any]:
-        if draws or down:
-            message = Simulate(**body, overlay=down, draws=max(draws, 1))
+        if draws or overlay:
+            message = Simulate(**body, **_simulated(overlay, draws))
             found = await explaining.simulate(current, message, person)
-            if not down:  # nothing is assumed: the explanation can tell of the session as well
+            if not overlay:  # nothing is assumed: the explanation can tell of the session as well
                 found["explanation"] = await explaining.explain(current, Select(**body), person)
             return found
         return {"explanation": await explaining.explain(current, Select(**body), person)}
@@ -65,8 +65,15 @@ def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
         "shares": _shares(simulated.get("shares", {})) if draws else [],
         "refused": simulated.get("refused", 0) if draws else 0,
         "draws": draws,
-        "curl": curl.post("explain", body),
+        "curl": curl.post("simulate", body | _simulated(overlay, draws))
+        if draws or overlay
+        else curl.post("explain", body),
     }
+
+
+def _simulated(overlay: dict[str, Any], draws: int) -> dict[str, Any]:
+    """What a simulation is asked beside the request; without draws one shows the assumed state."""
+    return {"overlay": overlay, "draws": max(draws, 1)}
 
 
 def _shares(shares: dict[str, float]) -> list[dict[str, Any]]:

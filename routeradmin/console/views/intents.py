@@ -14,7 +14,8 @@ from django.views.decorators.http import require_http_methods
 from routeradmin.console import catalog, decisions, routing, writes
 from routeradmin.console.access import admin, may_configure, operator
 from routeradmin.console.forms.intents import IntentSettingsDraft, JudgeForm, LoadDraft, TryForm
-from routeradmin.console.htmx import see_other, varied, wants_fragment
+from routeradmin.console.htmx import see_other
+from routeradmin.console.sheets import Named, Sheet
 from routeradmin.console.views import defaults
 from routeradmin.services import changes, runtime
 from routeradmin.services.intent import feedback, shipped, trying
@@ -134,33 +135,20 @@ def settings(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def load(request: HttpRequest) -> HttpResponse:
     """The shipped intents, each with the route that serves it."""
+    noun, back = Named("intents", "chosen intents", "Intents", publishes=True), reverse("intents")
+    sheet = Sheet(noun, request.path, back, template="console/intents/load.html")
     if request.method != "POST":
-        return _load_page(request, LoadDraft())
-    form = LoadDraft(request.POST)
-    if form.is_valid():
-        given = form.cleaned_data
-        try:
-            done = shipped.load(
-                form.routes(),
-                writes.actor(request),
-                overwrite=given["overwrite"],
-                reason=given["reason"],
-            )
-        except changes.Invalid as problems:
-            writes.show_problems(form, problems)
-        else:
-            text = "Loaded." if done.changed else "Nothing changed: the catalog has them already."
-            messages.success(request, text)
-            return see_other(request, reverse("intents"))
-    return _load_page(request, form, REFUSED)
+        return sheet.show(request, LoadDraft())
 
+    def take(form: LoadDraft) -> HttpResponse:
+        given, by = form.cleaned_data, writes.actor(request)
+        overwrite, reason = given["overwrite"], given["reason"]
+        done = shipped.load(form.routes(), by, overwrite=overwrite, reason=reason)
+        text = "Loaded." if done.changed else "Nothing changed: the catalog has them already."
+        messages.success(request, text)
+        return see_other(request, back)
 
-def _load_page(request: HttpRequest, form: LoadDraft, status: int = 200) -> HttpResponse:
-    noun = {"one": "chosen intents", "slug": "intents", "title": "Intents"}
-    context = {"form": form, "noun": noun, "action": request.path, "back": reverse("intents")}
-    part = wants_fragment(request)
-    template = "console/catalog/_form.html" if part else "console/intents/load.html"
-    return varied(render(request, template, context, status=status))
+    return sheet.take(request, LoadDraft(request.POST), take)
 
 
 # The verb comes first: an intent may be called feedback or settings.

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.access.models import ApiKey
-from routeradmin.console import logs, writes
+from routeradmin.console import curl, logs, writes
 from routeradmin.console.access import admin
 from routeradmin.console.forms.keys import KeyDraft
-from routeradmin.console.htmx import see_other, varied, wants_fragment
+from routeradmin.console.htmx import see_other
+from routeradmin.console.questions import Affected, Answer, Question, ask
+from routeradmin.console.sheets import Named, Sheet
 from routeradmin.services import changes
 
 KEYS = logs.Log(searched=("name", "uid", "prefix"))
+NOUN = Named("keys", "API key", "API keys")
 
 
 @require_safe
@@ -29,83 +35,113 @@ def show(request: HttpRequest) -> HttpResponse:
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
-    form = KeyDraft(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    sheet = Sheet(NOUN, reverse("keys-new"), reverse("keys"), plain=True)
+    if request.method != "POST":
+        return sheet.show(request, KeyDraft())
+
+    def make(form: KeyDraft) -> HttpResponse:
         fields = {name: value for name, value in form.typed().items() if value is not None}
-        try:
-            row, token = changes.create_key(
-                fields, writes.actor(request), reason=form.cleaned_data["reason"]
-            )
-        except changes.Invalid as problems:
-            writes.show_problems(form, problems)
-        else:
-            context = {"key": row, "token": token}
-            return render(request, "console/keys/created.html", context)
-    return _page(request, form, "")
+        row, token = changes.create_key(
+            fields, writes.actor(request), reason=form.cleaned_data["reason"]
+        )
+        return render(request, "console/keys/created.html", {"key": row, "token": token})
+
+    return sheet.take(request, KeyDraft(request.POST), make)
 
 
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, uid: str) -> HttpResponse:
+    row = _found(uid)
+    sheet = Sheet(
+        NOUN,
+        reverse("keys-edit", args=[uid]),
+        reverse("keys"),
+        uid,
+        row.name,
+        current=lambda stale: _shown(stale.current),
+    )
+    if request.method != "POST":
+        return sheet.show(request, KeyDraft.showing(_shown(changes.key_values(row)), row.version))
+
+    def save(form: KeyDraft) -> HttpResponse:
+        given, version = form.cleaned_data, writes.version(form.cleaned_data["version"])
+        by, patch = writes.actor(request), form.touched()
+        changes.update_key(uid, patch, by, if_match=version, reason=given["reason"])
+        return see_other(request, reverse("keys"))
+
+    return sheet.take(request, KeyDraft(request.POST, exists=True), save)
+
+
+def _found(uid: str) -> ApiKey:
     row = ApiKey.objects.filter(uid=uid).first()
     if row is None:
         raise Http404(f"There is no API key {uid!r}.")
-    if request.method != "POST":
-        return _page(request, KeyDraft.showing(_values(row), row.version), uid)
-    form = KeyDraft(request.POST, exists=True)
-    if form.is_valid():
-        given = form.cleaned_data
-        version = writes.version(given["version"])
-        try:
-            changes.update_key(
-                uid, form.touched(), writes.actor(request), if_match=version, reason=given["reason"]
-            )
-        except changes.Invalid as problems:
-            writes.show_problems(form, problems)
-        except changes.Stale as stale:
-            again, differences = form.rebased(stale.current, stale.version)
-            more = {"conflict": True, "differences": differences}
-            return _page(request, again, uid, 409, more)
-        else:
-            return see_other(request, "/keys")
-    return _page(request, form, uid)
+    return row
 
 
-def _values(row: ApiKey) -> dict[str, Any]:
-    return {**changes.key_values(row), "expires_at": row.expires_at}
-
-
-def _page(
-    request: HttpRequest,
-    form: KeyDraft,
-    uid: str,
-    status: int | None = None,
-    more: dict[str, Any] | None = None,
-) -> HttpResponse:
-    action = f"/edit/keys/{uid}" if uid else "/new/keys"
-    context = {"form": form, "uid": uid, "action": action, "back": "/keys", **(more or {})}
-    context["noun"] = {"one": "API key", "slug": "keys", "title": "API keys"}
-    part = wants_fragment(request) and uid
-    template = "console/catalog/_form.html" if part else "console/keys/form.html"
-    answer = render(request, template, context, status=status or (422 if form.errors else 200))
-    return varied(answer)
+def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A key's fields as its form holds them: a time, not its text."""
+    return {**values, "expires_at": parse_datetime(values["expires_at"] or "")}
 
 
 @admin
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: HttpRequest, uid: str) -> HttpResponse:
-    try:
-        changes.revoke_key(uid, writes.actor(request))
-    except changes.NotFound as missing:
-        raise Http404(str(missing)) from missing
-    return see_other(request, "/keys")
+    def question() -> Question:
+        return _question(
+            _found(uid),
+            "Revoke",
+            "Whoever uses it is refused with 401 from the next request on; what runs goes on. "
+            "This cannot be taken back: make a new key first.",
+            curl.post(f"keys/{uid}/revoke"),
+        )
+
+    def do(answer: Answer) -> HttpResponse:
+        by = writes.actor(request)
+        changes.revoke_key(uid, by, if_match=answer.version, reason=answer.reason)
+        return see_other(request, reverse("keys"))
+
+    _found(uid)
+    return ask(request, question, do)
 
 
 @admin
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, uid: str) -> HttpResponse:
-    try:
-        changes.delete_key(uid, writes.actor(request), if_match="*")
-    except changes.NotFound as missing:
-        raise Http404(str(missing)) from missing
-    return see_other(request, "/keys")
+    def question() -> Question:
+        row = _found(uid)
+        line = "Its turns and audit entries stay and name it by its id alone."
+        if row.revoked_at is None:
+            line = f"Whoever uses it is refused with 401 from the next request on. {line}"
+        return _question(row, "Delete", line, curl.delete_object("keys", uid))
+
+    def do(answer: Answer) -> HttpResponse:
+        by = writes.actor(request)
+        changes.delete_key(uid, by, if_match=answer.version, reason=answer.reason)
+        return see_other(request, reverse("keys"))
+
+    _found(uid)
+    return ask(request, question, do)
+
+
+def _question(row: ApiKey, verb: str, line: str, call: str) -> Question:
+    return Question(
+        title=f"{verb} API key {row.name}?",
+        yes=verb,
+        back=reverse("keys"),
+        version=str(row.version),
+        lines=[line],
+        affected=_users_of(row),
+        call=call,
+        crumbs=(("API keys", reverse("keys")),),
+    )
+
+
+def _users_of(row: ApiKey) -> list[Affected]:
+    """Nobody else knows who holds a key: what it was used for tells."""
+    if row.last_used_at is None:
+        return []
+    used = f"used last {row.last_used_at:%Y-%m-%d %H:%M} UTC"
+    url = f"{reverse('turns')}?key={row.uid}"
+    return [Affected("whoever sends", f"{row.prefix}…", used, url, ", ".join(row.scopes))]

@@ -6,22 +6,21 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import board
+from routeradmin.console import board, panels, saved_views, shared_boards
 from routeradmin.console.htmx import varied, wants_fragment
+from routeradmin.engine.describe import utc_text
 from routeradmin.engine.state import CandidateKey
 from routeradmin.journal.models import Event
 from routeradmin.services import live, runtime
 
-FIGURE_STATES = (
-    ("cooling", "cooling"),
-    ("draining", "draining"),
-    ("needs-attention", "attention"),
-    ("unhealthy", "unhealthy"),
-)
 CHANGES_SHOWN = 8
+JUST_NOW_S = 60
 
 
 class Told(NamedTuple):
@@ -50,32 +49,60 @@ class Told(NamedTuple):
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
     """The page; htmx and the page's script get the board alone."""
-    context = _board(board.Filter.from_query(request.GET.dict()))
+    wanted = board.Filter.from_query(request.GET.dict())
+    may_operate = bool(getattr(request.user, "may_operate", False))
     if wants_fragment(request):
-        return varied(render(request, "console/live/_board.html", context))
+        asked = shared_boards.Asked(wanted, may_operate)
+        return varied(shared_boards.answer(request, runtime.get(), asked, lambda: _made(asked)))
+    saved = saved_views.offered(request, "live")
+    if saved.start:
+        return redirect(saved.start)
+    context = {**_board(wanted), "saved": saved, "may_operate": may_operate}
     context["changes"] = [
         Told.of(event) for event in Event.objects.exclude(deployment="")[:CHANGES_SHOWN]
     ]
+    if uid := request.GET.get("panel", ""):
+        context |= panels.context(uid, wanted)
     return varied(render(request, "console/live/page.html", context))
+
+
+@require_safe
+def panel(request: HttpRequest) -> HttpResponse:
+    """One candidate beside the list: alone for the page's script, else with its page."""
+    wanted = board.Filter.from_query(request.GET.dict())
+    uid = request.GET.get("panel", "")
+    if not wants_fragment(request):
+        return redirect(f"{reverse('live')}{wanted.link()}&{urlencode({'panel': uid})}")
+    context = {"wanted": wanted, **panels.context(uid, wanted)}
+    return varied(render(request, "console/live/_panel.html", context))
+
+
+def _made(asked: shared_boards.Asked) -> str:
+    context = {**_board(asked.wanted), "may_operate": asked.may_operate}
+    return render_to_string("console/live/_board.html", context)
 
 
 def _board(wanted: board.Filter) -> dict[str, Any]:
     current = runtime.get()
     state, snapshot = live.state_json(current), current.current.snapshot
     rows = state["candidates"]
+    recently = utc_text(current.clock() - JUST_NOW_S)
+    groups = board.groups(snapshot, rows, wanted, recently)
     return {
         "state": state,
         "process": current.process_id,
         "wanted": wanted,
-        "groups": board.groups(snapshot, rows, wanted),
+        "groups": groups[: board.GROUPS_SHOWN],
+        "more_groups": len(groups[board.GROUPS_SHOWN :]),
         "beats": current.heartbeats,
         "is_demo": current.is_demo,
         "sums": board.summary(rows),
-        "failing_jobs": [job for job in current.jobs.values() if job.failures_in_a_row],
-        "processes_ready": sum(p["lag_ms"] == 0 for p in state["processes"]),
-        "processes_behind": [p for p in state["processes"] if p["lag_ms"]],
-        "figure_states": FIGURE_STATES,
-        "state_choices": board.STATES,
+        "standing": live.Standing.of(current),
+        "figures": board.figures(wanted),
+        "states": board.STATES,
+        "doing": board.DOING,
+        "sorts": board.SORTS,
+        "groupings": board.GROUPINGS,
         "providers": sorted({row["provider"] for row in rows}),
         "routes": sorted(((r.id, r.alias) for r in snapshot.routes.values()), key=lambda p: p[1]),
     }

@@ -16,6 +16,7 @@ from routeradmin.console.nouns import (
     Column,
     Entry,
     Noun,
+    health_of,
     link,
     state_of,
     tags_of,
@@ -38,14 +39,6 @@ def strategy_of(entry: Entry, index: Index) -> str:
 
 def _tiers(entry: Entry, index: Index) -> int:
     return len({target.position for target in index.targets_of_route.get(entry.id, ())})
-
-
-def _health(entry: Entry, index: Index) -> Cell:
-    """How many of its candidates are healthy now."""
-    targets = index.targets_of_route.get(entry.id, ())
-    rows = [row for target in targets for row in rows_of(target.serving_model_id)]
-    healthy = sum(row["state"] == "healthy" for row in rows)
-    return Cell(f"{healthy} of {len(rows)}")
 
 
 def _traffic(entry: Entry, index: Index) -> str:
@@ -133,7 +126,7 @@ NOUN = Noun(
             "targets",
             number=True,
         ),
-        Column("Healthy", _health),
+        health_of("route"),
         Column("Traffic", _traffic),
         Column("Fallback", lambda entry, index: "on" if entry.fallback_enabled else "off"),
         Column("Policy", _policy),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import curl, logs, routing
+from routeradmin.console import curl, logs, routing, saved_views, standing
 from routeradmin.engine.state import FailureClass
 from routeradmin.journal.models import Attempt, Turn
 
@@ -40,8 +40,15 @@ TURNS = logs.Log(
 
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
-    page = logs.page(TURNS, Turn.objects.prefetch_related("attempts"), request.GET)
-    return render(request, "console/turns/list.html", {"page": page})
+    saved = saved_views.offered(request, "turns")
+    if saved.start:
+        return redirect(saved.start)
+    context = {
+        "place": standing.place(),
+        "page": logs.page(TURNS, Turn.objects.prefetch_related("attempts"), request.GET),
+        "saved": saved,
+    }
+    return render(request, "console/turns/list.html", context)
 
 
 @require_safe

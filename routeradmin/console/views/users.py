@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.access.models import User
-from routeradmin.console import logs, writes
-from routeradmin.console.access import admin
+from routeradmin.console import curl, logs, writes
+from routeradmin.console.access import RIGHTS, admin
 from routeradmin.console.forms.keys import NewUserDraft, UserDraft
-from routeradmin.console.htmx import see_other, varied, wants_fragment
+from routeradmin.console.htmx import see_other
+from routeradmin.console.questions import Affected, Answer, Question, ask
+from routeradmin.console.sheets import Named, Sheet
 from routeradmin.services import changes
 
 USERS = logs.Log(
     filters=(logs.Sought("role", "Role", "role", ("viewer", "operator", "admin")),),
     searched=("username",),
 )
+NOUN = Named("users", "user", "Users")
 
 
 @admin
@@ -31,46 +33,33 @@ def show(request: HttpRequest) -> HttpResponse:
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
-    form = NewUserDraft(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            changes.create_user(form.typed(), writes.actor(request), form.cleaned_data["reason"])
-        except changes.Invalid as problems:
-            writes.show_problems(form, problems)
-        except changes.AlreadyExists as refusal:
-            writes.show_taken(form, refusal, "username")
-        else:
-            return see_other(request, "/users")
-    return _page(request, form, "")
+    sheet = Sheet(NOUN, reverse("users-new"), reverse("users"), key="username")
+    if request.method != "POST":
+        return sheet.show(request, NewUserDraft())
+
+    def make(form: NewUserDraft) -> HttpResponse:
+        changes.create_user(form.typed(), writes.actor(request), form.cleaned_data["reason"])
+        return see_other(request, reverse("users"))
+
+    return sheet.take(request, NewUserDraft(request.POST), make)
 
 
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     user = _found(name)
+    address = reverse("users-edit", args=[name])
+    sheet = Sheet(NOUN, address, reverse("users"), name)
     if request.method != "POST":
-        return _page(request, UserDraft.showing(changes.user_values(user), user.version), name)
-    form = UserDraft(request.POST, exists=True)
-    if form.is_valid():
-        given = form.cleaned_data
-        version = writes.version(given["version"])
-        try:
-            changes.update_user(
-                name,
-                form.touched(),
-                writes.actor(request),
-                if_match=version,
-                reason=given["reason"],
-            )
-        except changes.Invalid as problems:
-            writes.show_problems(form, problems)
-        except changes.Stale as stale:
-            again, differences = form.rebased(stale.current, stale.version)
-            more = {"conflict": True, "differences": differences}
-            return _page(request, again, name, 409, more)
-        else:
-            return see_other(request, "/users")
-    return _page(request, form, name)
+        return sheet.show(request, UserDraft.showing(changes.user_values(user), user.version))
+
+    def save(form: UserDraft) -> HttpResponse:
+        given, version = form.cleaned_data, writes.version(form.cleaned_data["version"])
+        by, patch = writes.actor(request), form.touched()
+        changes.update_user(name, patch, by, if_match=version, reason=given["reason"])
+        return see_other(request, reverse("users"))
+
+    return sheet.take(request, UserDraft(request.POST, exists=True), save)
 
 
 def _found(name: str) -> User:
@@ -80,38 +69,37 @@ def _found(name: str) -> User:
     return user
 
 
-def _page(
-    request: HttpRequest,
-    form: UserDraft,
-    name: str,
-    status: int | None = None,
-    more: dict[str, Any] | None = None,
-) -> HttpResponse:
-    action = f"/edit/users/{name}" if name else "/new/users"
-    context = {"form": form, "uid": name, "action": action, "back": "/users", **(more or {})}
-    context["noun"] = {"one": "user", "slug": "users", "title": "Users"}
-    template = (
-        "console/catalog/_form.html" if wants_fragment(request) else "console/users/form.html"
-    )
-    answer = render(request, template, context, status=status or (422 if form.errors else 200))
-    return varied(answer)
-
-
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, name: str) -> HttpResponse:
-    user = _found(name)
-    problems: list[str] = []
-    if request.method == "POST":
-        version = writes.version(request.POST.get("version", ""))
-        try:
-            changes.delete_user(name, writes.actor(request), if_match=version)
-        except changes.Invalid as invalid:
-            problems = [problem.detail for problem in invalid.problems]
-        except changes.Stale as stale:
-            problems = [str(stale)]
-        else:
-            return see_other(request, "/users")
-    context = {"person": user, "problems": problems}
-    status = 409 if problems else 200
-    return render(request, "console/users/delete.html", context, status=status)
+    def question() -> Question:
+        user = _found(name)
+        is_self = user == request.user
+        return Question(
+            title=f"Delete user {name}?",
+            yes="Delete and sign me out" if is_self else "Delete",
+            back=reverse("users"),
+            version=str(user.version),
+            lines=["Their sessions end. What they did stays in the audit log under this name."],
+            affected=[Affected(user.role, name, _loses(user), reverse("users-edit", args=[name]))],
+            call=curl.delete_object("users", name),
+            crumbs=(("Users", reverse("users")),),
+        )
+
+    def do(answer: Answer) -> HttpResponse:
+        by = writes.actor(request)
+        changes.delete_user(name, by, if_match=answer.version, reason=answer.reason)
+        return see_other(request, reverse("users"))
+
+    _found(name)
+    return ask(request, question, do)
+
+
+def _loses(user: User) -> str:
+    """What the person cannot do any more, and when that was last of use."""
+    rights = ["look", *(right for role, right in RIGHTS.items() if getattr(user, MAY[role]))]
+    last = f"signed in last {user.last_login:%Y-%m-%d %H:%M} UTC" if user.last_login else ""
+    return f"can no longer {', '.join(rights)}{f'; {last}' if last else ''}"
+
+
+MAY = {"operator": "may_operate", "admin": "may_configure"}

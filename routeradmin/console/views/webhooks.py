@@ -2,76 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from routeradmin.alerting.models import Webhook
-from routeradmin.console import logs, writes
+from routeradmin.alerting.models import Incident, Webhook
+from routeradmin.console import curl, logs, writes
 from routeradmin.console.access import admin
-from routeradmin.console.forms.webhooks import WebhookDraft
-from routeradmin.console.htmx import see_other, varied, wants_fragment
+from routeradmin.console.forms.webhooks import EVENTS, WebhookDraft
+from routeradmin.console.htmx import see_other
+from routeradmin.console.questions import Affected, Answer, Question, ask
+from routeradmin.console.sheets import Named, Sheet
 from routeradmin.services import changes
 from routeradmin.services.alerts.trying import send_test
 
 WEBHOOKS = logs.Log(searched=("name", "uid", "url"))
+MOST_OPEN = 50  # on the first page; the list of incidents has all
+NOUN = Named("alerts", "webhook", "Alerts")
 
 
 @admin
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
     page = logs.page(WEBHOOKS, Webhook.objects.all(), request.GET)
-    return render(request, "console/webhooks/list.html", {"page": page})
+    open_ones = Incident.objects.filter(ended_at=None)[:MOST_OPEN]
+    context = {"page": page, "incidents": open_ones}
+    return render(request, "console/webhooks/list.html", context)
 
 
 @never_cache
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
-    form = WebhookDraft(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    sheet = Sheet(NOUN, reverse("alerts-new"), reverse("alerts"), plain=True)
+    if request.method != "POST":
+        return sheet.show(request, WebhookDraft())
+
+    def make(form: WebhookDraft) -> HttpResponse:
         fields = {name: value for name, value in form.typed().items() if value not in (None, "")}
-        try:
-            row, secret = changes.create_webhook(
-                fields, writes.actor(request), form.cleaned_data["reason"]
-            )
-        except changes.Invalid as problems:
-            writes.show_problems(form, problems)
-        else:
-            if secret is None:
-                return see_other(request, "/alerts")
-            context = {"webhook": row, "secret": secret.reveal()}
-            return render(request, "console/webhooks/created.html", context)
-    return _page(request, form, "")
+        row, secret = changes.create_webhook(
+            fields, writes.actor(request), form.cleaned_data["reason"]
+        )
+        if secret is None:
+            return see_other(request, reverse("alerts"))
+        context = {"webhook": row, "secret": secret.reveal()}
+        return render(request, "console/webhooks/created.html", context)
+
+    return sheet.take(request, WebhookDraft(request.POST), make)
 
 
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, uid: str) -> HttpResponse:
     row = _found(uid)
+    address = reverse("alerts-edit", args=[uid])
+    sheet = Sheet(NOUN, address, reverse("alerts"), uid, row.name)
     if request.method != "POST":
-        return _page(request, WebhookDraft.showing(changes.webhook_values(row), row.version), uid)
-    form = WebhookDraft(request.POST, exists=True)
-    if form.is_valid():
-        given = form.cleaned_data
-        version = writes.version(given["version"])
-        try:
-            changes.update_webhook(
-                uid, form.touched(), writes.actor(request), if_match=version, reason=given["reason"]
-            )
-        except changes.Invalid as problems:
-            writes.show_problems(form, problems)
-        except changes.Stale as stale:
-            again, differences = form.rebased(stale.current, stale.version)
-            more = {"conflict": True, "differences": differences}
-            return _page(request, again, uid, 409, more)
-        else:
-            return see_other(request, "/alerts")
-    return _page(request, form, uid)
+        return sheet.show(request, WebhookDraft.showing(changes.webhook_values(row), row.version))
+
+    def save(form: WebhookDraft) -> HttpResponse:
+        given, version = form.cleaned_data, writes.version(form.cleaned_data["version"])
+        by, patch = writes.actor(request), form.touched()
+        changes.update_webhook(uid, patch, by, if_match=version, reason=given["reason"])
+        return see_other(request, reverse("alerts"))
+
+    return sheet.take(request, WebhookDraft(request.POST, exists=True), save)
 
 
 def _found(uid: str) -> Webhook:
@@ -79,22 +77,6 @@ def _found(uid: str) -> Webhook:
     if row is None:
         raise Http404(f"There is no webhook {uid!r}.")
     return row
-
-
-def _page(
-    request: HttpRequest,
-    form: WebhookDraft,
-    uid: str,
-    status: int | None = None,
-    more: dict[str, Any] | None = None,
-) -> HttpResponse:
-    action = f"/edit/alerts/{uid}" if uid else "/new/alerts"
-    context = {"form": form, "uid": uid, "action": action, "back": "/alerts", **(more or {})}
-    context["noun"] = {"one": "webhook", "slug": "alerts", "title": "Alerts"}
-    part = wants_fragment(request) and uid
-    template = "console/catalog/_form.html" if part else "console/webhooks/form.html"
-    answer = render(request, template, context, status=status or (422 if form.errors else 200))
-    return varied(answer)
 
 
 @admin
@@ -107,12 +89,41 @@ def test(request: HttpRequest, uid: str) -> HttpResponse:
         messages.success(request, f"Taken with {sent.status} after {sent.duration_ms:.0f} ms.")
     else:
         messages.error(request, f"Not taken: {sent.detail}")
-    return see_other(request, "/alerts")
+    return see_other(request, reverse("alerts"))
 
 
 @admin
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, uid: str) -> HttpResponse:
+    def question() -> Question:
+        row = _found(uid)
+        return Question(
+            title=f"Delete webhook {row.name}?",
+            yes="Delete",
+            back=reverse("alerts"),
+            version=str(row.version),
+            lines=[f"{row.url} is told nothing more, and what waits to be sent to it is dropped."],
+            affected=_untold(row),
+            call=curl.delete_object("webhooks", uid),
+            crumbs=(("Alerts", reverse("alerts")),),
+        )
+
+    def do(answer: Answer) -> HttpResponse:
+        by = writes.actor(request)
+        changes.delete_webhook(uid, by, if_match=answer.version, reason=answer.reason)
+        return see_other(request, reverse("alerts"))
+
     _found(uid)
-    changes.delete_webhook(uid, writes.actor(request), if_match="*")
-    return see_other(request, "/alerts")
+    return ask(request, question, do)
+
+
+def _untold(row: Webhook) -> list[Affected]:
+    """Its events, and whether anybody else is told of them."""
+    others = Webhook.objects.filter(is_enabled=True).exclude(pk=row.pk)
+    told = [set(other.events or dict(EVENTS)) for other in others]
+    counts = {event: sum(event in events for events in told) for event, _ in EVENTS}
+    return [
+        Affected("alert", event, f"goes to {counts[event] or 'nobody'} else", sub=text)
+        for event, text in EVENTS
+        if not row.events or event in row.events
+    ]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from django.db import DatabaseError
 
-from routeradmin.alerting.models import Webhook
-from routeradmin.services import publishing
+from routeradmin.services.alerts import record
 from routeradmin.services.alerts.conditions import Drops, present
 from routeradmin.services.alerts.incidents import Incidents
-from routeradmin.services.alerts.outbox import Outbox
-from routeradmin.services.alerts.sending import Sent
-from routeradmin.services.alerts.targets import Target, Targets
+from routeradmin.services.alerts.messages import Condition
+from routeradmin.services.alerts.outbox import Attempted, Outbox
+from routeradmin.services.alerts.targets import Targets
 
 if TYPE_CHECKING:
     from routeradmin.services.runtime import Runtime
@@ -23,21 +23,51 @@ log = logging.getLogger(__name__)
 
 
 class Alerts:
-    """``look`` and ``send`` are the worker's jobs."""
+    """``look`` and ``send`` are the worker's jobs. What was written down may be behind while the
+    database is gone; alerts go out all the same."""
 
     def __init__(self) -> None:
         self.targets = Targets()
         self.drops = Drops()
-        self._incidents = Incidents()
+        self.incidents = Incidents()
+        self._written: set[record.Key] = set()
+        self._led = False
         self._runtime: Runtime | None = None
         self.outbox = Outbox(self.targets, self._note)
 
     async def look(self, runtime: Runtime) -> None:
         """Find what is wrong and put what is news into the outbox."""
+        await self._follow_lead(runtime)
         found = await present(runtime, self.drops)
         now = runtime.clock()
-        for message in self._incidents.step(found, now, runtime.process_id):
+        for message in self.incidents.step(found, now, runtime.process_id):
             self.outbox.post(message, now)
+        await self._write(runtime)
+
+    async def _follow_lead(self, runtime: Runtime) -> None:
+        """Who comes to lead goes on with what was told; who does no more leaves it to the next."""
+        if runtime.leads == self._led:
+            return
+        self._led = runtime.leads
+        if not self._led:
+            self.incidents.let_go(record.COMMON)
+            self._written = {key for key in self._written if key[0] in record.OWN}
+            return
+        kept: list[tuple[Condition, float]] = []
+        await _on_writer(runtime, lambda: kept.extend(record.open_ones()))
+        for condition, began_at in kept:
+            self.incidents.adopt(condition, began_at, runtime.clock())
+            self._written.add(condition.key)
+
+    async def _write(self, runtime: Runtime) -> None:
+        """Tried again at the next look where it fails."""
+        going_on = dict(self.incidents.open)
+        begun = {key: one for key, one in going_on.items() if key not in self._written}
+        ended = self._written - going_on.keys()
+        if begun or ended:
+            living = {one["id"] for one in runtime.processes()} if runtime.leads else None
+            if await _on_writer(runtime, lambda: record.write(runtime, begun, ended, living)):
+                self._written = set(going_on)
 
     async def send(self, runtime: Runtime) -> None:
         """Begin the attempts that are due; does not wait for them."""
@@ -47,23 +77,16 @@ class Alerts:
     async def close(self) -> None:
         await self.outbox.close()
 
-    async def _note(self, target: Target, sent: Sent) -> None:
-        runtime = self._runtime
-        if runtime is not None:
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(runtime.writer, note, runtime, target.id, sent)
+    async def _note(self, made: Attempted) -> None:
+        if (runtime := self._runtime) is not None:
+            await _on_writer(runtime, lambda: record.note(runtime, *made))
 
 
-def note(runtime: Runtime, id: str, sent: Sent) -> None:
-    """Write down how the last attempt went. A database that is gone is no reason to stop."""
-    row = Webhook.objects.filter(uid=id)
+async def _on_writer(runtime: Runtime, work: Callable[[], None]) -> bool:
+    """Whether it could be done; a database that is gone is no reason to stop."""
     try:
-        before = row.values_list("failures", flat=True).first() or 0
-        row.update(
-            last_attempt_at=publishing.moment(runtime),
-            last_status=sent.status,
-            last_error=sent.detail[:300],
-            failures=0 if sent.ok else before + 1,
-        )
+        await asyncio.get_running_loop().run_in_executor(runtime.writer, work)
     except DatabaseError as problem:
-        log.warning("how a webhook went was not kept: %s", problem, extra={"webhook": id})
+        log.warning("alerts go on, but were not written down: %s", problem)
+        return False
+    return True

@@ -83,13 +83,14 @@ def _drops(runtime: Runtime, drops: Drops, now: float) -> Iterator[Condition]:
             "turns": journal.dropped_turns,
             "waiting": journal.waiting,
         }
-        yield Condition(AlertEvent.JOURNAL_DROPS, "", facts)
+        yield Condition(AlertEvent.JOURNAL_DROPS, runtime.process_id, facts)
 
 
 def _laggards(runtime: Runtime) -> Iterator[Condition]:
     for process in runtime.processes():
         if process["lag_ms"] >= LAGGARD_S * 1000:
-            yield Condition(AlertEvent.LAGGARD_PROCESS, process["id"], process)
+            facts = process | {"silent_ms": runtime.silence_ms(process["id"])}
+            yield Condition(AlertEvent.LAGGARD_PROCESS, process["id"], facts)
 
 
 def _candidates(

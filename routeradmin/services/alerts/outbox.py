@@ -7,7 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from routeradmin.services.alerts import messages
 from routeradmin.services.alerts.messages import Message
@@ -25,7 +25,19 @@ RATE_WINDOW_S = 600.0
 MOST_IN_WINDOW = 20
 SUPPRESSED = "alerts.suppressed"
 
-Told = Callable[[Target, Sent], Coroutine[Any, Any, None]]
+
+class Attempted(NamedTuple):
+    """The webhook's id; ``attempt`` counts from 1; ``wait_s``: until the next one, None where there
+    is none."""
+
+    webhook: str
+    message: Message
+    sent: Sent
+    attempt: int
+    wait_s: float | None
+
+
+Told = Callable[[Attempted], Coroutine[Any, Any, None]]
 
 
 @dataclass(slots=True)
@@ -107,16 +119,17 @@ class Outbox:
         try:
             sent = await send(runtime, target, due.message)
             due.attempts += 1
-            if sent.ok or sent.status == GONE or due.attempts > len(RETRY_AFTER_S):
+            wait_s = _wait_s(sent, due.attempts)
+            if wait_s is None:
                 queue.waiting = [one for one in queue.waiting if one is not due]
             else:
-                due.due_at = runtime.clock() + RETRY_AFTER_S[due.attempts - 1]
+                due.due_at = runtime.clock() + wait_s
             if not sent.ok:
-                level = logging.WARNING if due in queue.waiting else logging.ERROR
+                level = logging.ERROR if wait_s is None else logging.WARNING
                 text = "alert %s was not delivered (attempt %d): %s"
                 args = (due.message.type, due.attempts, sent.detail)
                 log.log(level, text, *args, extra={"webhook": target.id})
-            await self._told(target, sent)
+            await self._told(Attempted(target.id, due.message, sent, due.attempts, wait_s))
         finally:
             queue.is_sending = False
 
@@ -128,6 +141,13 @@ class Outbox:
         for task in self._sending:
             task.cancel()
         await self.settle()
+
+
+def _wait_s(sent: Sent, attempts: int) -> float | None:
+    """Until the next attempt; None where it arrived, is not wanted, or was tried often enough."""
+    if sent.ok or sent.status == GONE or attempts > len(RETRY_AFTER_S):
+        return None
+    return RETRY_AFTER_S[attempts - 1]
 
 
 def _due_at(waiting: Waiting) -> float:

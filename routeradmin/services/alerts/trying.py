@@ -6,7 +6,7 @@ from asgiref.sync import async_to_sync
 
 from routeradmin.services import publishing
 from routeradmin.services import runtime as runtimes
-from routeradmin.services.alerts import alerts, messages
+from routeradmin.services.alerts import messages, record
 from routeradmin.services.alerts.sending import Sent, send
 from routeradmin.services.changes.commit import Actor, Reported, audit
 from routeradmin.services.changes.errors import NotFound
@@ -26,7 +26,7 @@ def send_test(webhook_id: str, by: Actor, reason: str = "") -> Sent:
         return await send(runtime, target, message)
 
     sent = async_to_sync(on_the_loop)()
-    alerts.note(runtime, webhook_id, sent)
+    record.note(runtime, webhook_id, message, sent, 1, None)
     report = Reported("test", "webhooks", webhook_id)
     audit([report], by, publishing.moment(runtime), reason)
     return sent

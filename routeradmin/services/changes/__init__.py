@@ -34,8 +34,16 @@ from routeradmin.services.changes.keys import (
     revoke_key,
     update_key,
 )
-from routeradmin.services.changes.nouns import EDITABLE, NOUNS, values_of
-from routeradmin.services.changes.objects import ANY, Saved, create, delete, update, update_defaults
+from routeradmin.services.changes.nouns import EDITABLE, NOUN_OF_KIND, NOUNS, values_of
+from routeradmin.services.changes.objects import (
+    ANY,
+    Deleted,
+    Saved,
+    create,
+    delete,
+    update,
+    update_defaults,
+)
 from routeradmin.services.changes.references import dependents
 from routeradmin.services.changes.states import disable, drain, enable, set_admin_state
 from routeradmin.services.changes.stored_secrets import replace_secret, rotate_sealing
@@ -51,9 +59,11 @@ __all__ = [
     "ANY",
     "EDITABLE",
     "NOUNS",
+    "NOUN_OF_KIND",
     "Actor",
     "AlreadyExists",
     "Commit",
+    "Deleted",
     "Dependent",
     "FileImport",
     "Imported",

@@ -28,7 +28,7 @@ WITH_ADMIN_STATE = ("providers", "accounts", "serving_models", "routes")
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a change of the whole did, or with ``dry_run`` would do.
+    """What a change of the whole did, or with ``dry_run`` would do, and the catalog after it.
 
     ``secrets`` maps a stored secret that the file brought to "added" or "replaced".
     """
@@ -37,6 +37,7 @@ class Imported:
     revision: int
     changed: bool
     warnings: tuple[Problem, ...]
+    document: Document
     secrets: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -62,7 +63,7 @@ def replace_document(
         raise Invalid(twice)
 
     def edit(draft: Draft) -> None:
-        _require_revision(if_match)
+        require_revision(if_match)
         draft.after = _applied(draft.before, document, mode)
         draft.reports.append(reports.of_documents("import", mode, draft.before, draft.after))
         imported_secrets.keep(draft, secrets)
@@ -70,10 +71,18 @@ def replace_document(
     return _changed(edit, by, reason, document, dry_run=dry_run)
 
 
-def rollback(number: int, by: Actor, reason: str = "", *, dry_run: bool = False) -> Imported:
+def rollback(
+    number: int,
+    by: Actor,
+    reason: str = "",
+    *,
+    if_match: int | str = "*",
+    dry_run: bool = False,
+) -> Imported:
     """A new revision with the catalog of an old one, but for ``admin_state`` and its drain.
 
-    Raises NotFound, and Invalid where the old catalog would be refused today.
+    ``if_match`` is the revision in force that was looked at. Raises NotFound, Stale, and Invalid
+    where the old catalog would be refused today.
     """
     row = Revision.objects.filter(number=number).first()
     if row is None:
@@ -81,6 +90,7 @@ def rollback(number: int, by: Actor, reason: str = "", *, dry_run: bool = False)
     wanted = revision_document(row)
 
     def edit(draft: Draft) -> None:
+        require_revision(if_match)
         draft.after = _with_current_states(draft.before, wanted, is_rollback=True)
         draft.reports.append(
             reports.of_documents("rollback", str(number), draft.before, draft.after)
@@ -107,7 +117,9 @@ def _changed(
     draft = latest[-1]
     warnings = validate.as_in_file(done.warnings, draft.after, given)
     found_diff = diff(draft.before, draft.after)
-    return Imported(found_diff, done.revision, done.changed, tuple(warnings), draft.secrets)
+    return Imported(
+        found_diff, done.revision, done.changed, tuple(warnings), draft.after, draft.secrets
+    )
 
 
 def revision_document(row: Revision) -> Document:
@@ -115,7 +127,8 @@ def revision_document(row: Revision) -> Document:
     return from_values(json.loads(row.document))
 
 
-def _require_revision(if_match: int | str) -> None:
+def require_revision(if_match: int | str) -> None:
+    """Raises Stale where the catalog in force is another revision."""
     current = publishing.latest_number()
     if if_match not in ("*", current):
         raise Stale("catalog", f"r{current}", current, {"revision": current})

@@ -12,6 +12,7 @@ from routeradmin.catalog.document import Document, key_of
 from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.services.changes import references, reports, stored_secrets
 from routeradmin.services.changes.commit import Actor, Commit, Draft, Edit, commit, tried
+from routeradmin.services.changes.documents import require_revision
 from routeradmin.services.changes.errors import AlreadyExists, InUse, NotFound, Stale
 from routeradmin.services.changes.nouns import (
     NOUNS,
@@ -48,6 +49,16 @@ class Saved:
     changed: bool
     warnings: tuple[Problem, ...]
     diff: Diff = NO_DIFFERENCE
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What went, or with ``dry_run`` would go, with an object; ``document`` is what is left."""
+
+    diff: Diff
+    revision: int
+    warnings: tuple[Problem, ...]
+    document: Document
 
 
 def create(
@@ -121,11 +132,19 @@ def delete(
     *,
     if_match: int | str,
     cascade: bool = False,
+    revision: int | str = ANY,
     reason: str = "",
-) -> Commit:
-    """Raises NotFound, Stale, and without ``cascade`` InUse listing who names it."""
+    dry_run: bool = False,
+) -> Deleted:
+    """``cascade`` takes along what cannot be without it, ``revision`` is that of the catalog in
+    which this was looked at; ``dry_run`` only tries.
+
+    Raises NotFound, Stale, and without ``cascade`` InUse listing who names it.
+    """
+    latest: list[Draft] = []
 
     def edit(draft: Draft) -> None:
+        require_revision(revision)
         require_version(draft.before, noun, id, if_match)
         users = references.dependents(draft.before, noun, id)
         if users and not cascade:
@@ -135,8 +154,11 @@ def delete(
         if users:
             report = reports.of_documents("cascade", id, draft.before, draft.after)
             draft.reports.append(report)
+        latest.append(draft)
 
-    return commit(edit, by, reason)
+    done = tried(edit) if dry_run else commit(edit, by, reason)
+    found = diff(latest[-1].before, done.document)
+    return Deleted(found, done.revision, done.warnings, done.document)
 
 
 def update_defaults(

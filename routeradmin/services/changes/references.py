@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,9 +89,27 @@ def without(document: Document, noun: str, id: str) -> Document:
         left = _swept(document, gone)
         further = _orphans(left, document, routed)
         if not further:
-            return left
+            return _closed_up(left)
         for kind, key in further:
             gone[kind].add(key)
+
+
+def _closed_up(document: Document) -> Document:
+    """Every route's tiers counted from 0 without a gap: a whole tier may have gone."""
+    tiers: defaultdict[str, set[int]] = defaultdict(set)
+    for target in document.targets:
+        tiers[target.route_id].add(target.position)
+    places = {
+        route_id: {position: place for place, position in enumerate(sorted(found))}
+        for route_id, found in tiers.items()
+    }
+    targets = tuple(
+        target
+        if (place := places[target.route_id][target.position]) == target.position
+        else target.model_copy(update={"position": place})
+        for target in document.targets
+    )
+    return document.model_copy(update={"targets": targets})
 
 
 def _swept(document: Document, gone: dict[str, set[str]]) -> Document:

@@ -19,16 +19,21 @@ if TYPE_CHECKING:
 DEPENDENCIES = ("database", "store")
 
 
-def parts(runtime: Runtime) -> Iterator[str]:
-    """The page, in pieces of a few lines."""
-    meters, snapshot = runtime.meters, runtime.current.snapshot
-    providers = {one.provider.id for one in snapshot.deployments.values()}
-    meters.forget(snapshot.deployments, providers)
+def shared(runtime: Runtime) -> Iterator[str]:
+    """What all processes that share state would say alike, in pieces of a few lines."""
     standing: dict[str, Standing] = {}
+    snapshot = runtime.current.snapshot
     for id, found in standings(snapshot, runtime.store.states(), runtime.clock()):
         standing[label("deployment", id)] = found
         yield ""
     yield from _deployments(standing)
+
+
+def own(runtime: Runtime) -> Iterator[str]:
+    """What this process counted, and how it is."""
+    meters, snapshot = runtime.meters, runtime.current.snapshot
+    providers = {one.provider.id for one in snapshot.deployments.values()}
+    meters.forget(snapshot.deployments, providers)
     yield from _served({label("deployment", id): one for id, one in meters.served.items()})
     yield from _requests(meters)
     yield from _calls(meters)

@@ -136,7 +136,7 @@ def test_a_pattern_without_a_match_is_no_route_without_target(bare_runtime: Runt
 
 def test_lost_records_are_told_for_a_minute(bare_runtime: Runtime, clock: FakeClock) -> None:
     bare_runtime.journal.dropped_turns = 3
-    assert look(bare_runtime)["journal.drops", ""]["turns"] == 3
+    assert look(bare_runtime)["journal.drops", bare_runtime.process_id]["turns"] == 3
     clock.advance(59)
     assert kinds(bare_runtime) == {"journal.drops"}
     clock.advance(1)

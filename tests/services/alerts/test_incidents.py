@@ -65,3 +65,19 @@ def test_a_message_names_fifty_and_counts_all() -> None:
     (message,) = Incidents().step(wrong(*[f"r{n}" for n in range(70)]), NOW, "p")
     data = orjson.loads(message.body)["data"]
     assert (data["count"], len(data["items"])) == (70, 50)
+
+
+def test_what_another_process_has_told_is_gone_on_with_and_ends_here() -> None:
+    incidents = Incidents()
+    (condition,) = wrong("a")
+    incidents.adopt(condition, NOW - 600, NOW)
+    assert told(incidents, [condition], 2) == []
+    assert told(incidents, [], 62) == [("route.without_target", "resolved", ["a"])]
+
+
+def test_what_another_process_looks_after_is_let_go_without_a_word() -> None:
+    incidents = Incidents()
+    told(incidents, wrong("a") + wrong("p", type="journal.drops"), 0)
+    incidents.let_go({"route.without_target"})
+    assert [state for _, state, _ in told(incidents, [], 61)] == ["resolved"]
+    assert incidents.open == {}

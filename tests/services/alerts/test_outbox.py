@@ -14,7 +14,7 @@ import pytest
 from routeradmin.adapters import webhooks
 from routeradmin.adapters.sealing import Secret
 from routeradmin.services.alerts import messages, outbox
-from routeradmin.services.alerts.outbox import Outbox
+from routeradmin.services.alerts.outbox import Attempted, Outbox
 from routeradmin.services.alerts.sending import Sent
 from routeradmin.services.alerts.targets import Target, Targets
 from routeradmin.services.runtime import Runtime
@@ -32,10 +32,12 @@ class Post:
         self.runner = runner
         self.targets = Targets()
         self.sent: list[tuple[str, Sent]] = []
+        self.made: list[Attempted] = []
         self.outbox = Outbox(self.targets, self._told)
 
-    async def _told(self, target: Target, sent: Sent) -> None:
-        self.sent.append((target.id, sent))
+    async def _told(self, made: Attempted) -> None:
+        self.sent.append((made.webhook, made.sent))
+        self.made.append(made)
 
     def to(self, url: str, *events: str, id: str = "wh", is_enabled: bool = True) -> None:
         known = {one.id: one for one in self.targets}
@@ -99,6 +101,7 @@ def test_a_refused_message_is_tried_again_later_under_the_same_id(
     assert len({headers["webhook-timestamp"] for headers, _ in hook.got}) == 3
     assert len({headers["webhook-signature"] for headers, _ in hook.got}) == 3
     assert [sent.status for _, sent in post.sent] == [500, 302, 200]
+    assert [(made.attempt, made.wait_s) for made in post.made] == [(1, 5), (2, 30), (3, None)]
     assert "the receiver answered 500" in caplog.text
     assert "/hook" not in caplog.text
 

@@ -8,11 +8,11 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection, connections
 
@@ -20,6 +20,8 @@ from routeradmin.adapters import directory_lock
 from routeradmin.adapters.directory_lock import DirectoryInUse
 from routeradmin.services import bootstrap
 from routeradmin.services import runtime as runtimes
+from routeradmin.services.metering import Siblings
+from routeradmin.worker.scrapers import listening
 from routeradmin.worker.serving import BACKLOG, CannotListen, Server, listen
 from routeradmin.worker.static_files import collect_when_changed
 from routeradmin.worker.supervising import CannotStart, Supervisor, own_command
@@ -44,9 +46,11 @@ class Command(BaseCommand):
             help="data: decisions and inference; control: console and configuration",
         )
         parser.add_argument("--demo", action="store_true", help="with simulated providers")
-        # From the process that watches the workers: its socket, and where to say "ready".
-        parser.add_argument("--listener", type=int, help=argparse.SUPPRESS)
-        parser.add_argument("--ready", type=int, help=argparse.SUPPRESS)
+        # From the process that watches the workers: its sockets, where to say "ready", and how to
+        # find the figures of the others.
+        for option in ("--listener", "--metrics", "--ready", "--number"):
+            parser.add_argument(option, type=int, help=argparse.SUPPRESS)
+        parser.add_argument("--siblings", type=Path, help=argparse.SUPPRESS)
 
     def handle(self, *args: Any, **options: Any) -> None:
         refuse_what_cannot_work(options["workers"], options["plane"], options["port"])
@@ -56,7 +60,7 @@ class Command(BaseCommand):
         runtimes.get().plane = options["plane"]
         with ending_quietly():
             if options["listener"] is not None:
-                serve_as_worker(options["listener"], options["ready"])
+                serve_as_worker(options)
             elif options["workers"] > 1:
                 self.supervise(options)
             else:
@@ -75,7 +79,7 @@ class Command(BaseCommand):
             made = await sync_to_async(bootstrap.first_admin)()
             self.greet(url, host, made)
 
-        Server(greet).run(sockets=[listener])
+        Server(greet, has_others=settings.IS_SHARED).run(sockets=[listener])
 
     def supervise(self, options: dict[str, Any]) -> None:
         host = options["host"]
@@ -89,9 +93,9 @@ class Command(BaseCommand):
             connections.close_all()
 
         connections.close_all()
-        command = own_command(options["plane"])
+        command, metrics = own_command(options["plane"]), metrics_listener()
         try:
-            Supervisor(command, listener, options["workers"]).run(greet)
+            Supervisor(command, listener, options["workers"], metrics).run(greet)
         except CannotStart as problem:
             raise CommandError(f"the workers do not start: {problem}") from problem
 
@@ -143,14 +147,29 @@ def bound(host: str, port: int) -> socket.socket:
         ) from problem
 
 
-def serve_as_worker(listener: int, ready: int) -> None:
+def metrics_listener() -> socket.socket | None:
+    """Raises CommandError."""
+    if settings.METRICS_LISTEN is None:
+        return None
+    try:
+        return listening(*settings.METRICS_LISTEN)
+    except OSError as problem:
+        raise CommandError(f"cannot listen for scrapers: {problem}") from problem
+
+
+def serve_as_worker(options: dict[str, Any]) -> None:
     """One of several processes on a socket that another one watches."""
+    ready, runtime = options["ready"], runtimes.get()
+    runtime.siblings = Siblings(options["siblings"], options["number"])
+    if options["metrics"] is not None:
+        runtime.metrics_listener = socket.socket(fileno=options["metrics"])
 
     async def greet() -> None:
         os.write(ready, b"1")
         os.close(ready)
 
-    Server(greet, among_others=True).run(sockets=[socket.socket(fileno=listener)])
+    server = Server(greet, has_others=True, supervised=True)
+    server.run(sockets=[socket.socket(fileno=options["listener"])])
 
 
 @contextlib.contextmanager
@@ -170,7 +189,7 @@ def ending_quietly() -> Iterator[None]:
 def prepare() -> None:
     """Migrate, and collect static files where they changed. Raises CommandError."""
     try:
-        call_command("migrate", interactive=False, verbosity=0)
+        bootstrap.migrate()
     except DatabaseError as problem:
         name = connection.settings_dict["NAME"]
         raise CommandError(f"the database {name} cannot be used: {problem}") from problem

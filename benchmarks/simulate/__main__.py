@@ -1,0 +1,7 @@
+"""``python -m benchmarks.simulate [--costs FILE] [--keep FILE] [--seed N]``."""
+
+from __future__ import annotations
+
+from benchmarks.simulate import main
+
+main()

@@ -1,0 +1,53 @@
+"""What was told of leases that this process could not know at that moment."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from routeradmin.engine.state import LeaseFenced, LeaseNotFound
+
+log = logging.getLogger(__name__)
+
+MOST = 20_000
+TRIED_S = 10.0  # an unknown lease is asked for again for so long, then it never was
+
+Tell = Callable[[], Awaitable[Any]]
+
+
+class Waiting(NamedTuple):
+    since: float
+    tell: Tell
+
+
+class Postponed:
+    """Kept in order; dropped, counted, beyond ``MOST``."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Waiting] = deque()
+        self.dropped = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, tell: Tell, now: float) -> None:
+        if len(self._waiting) >= MOST:
+            self.dropped += 1
+            return
+        self._waiting.append(Waiting(now, tell))
+
+    async def tell(self, sure_for_s: float, now: float) -> None:
+        """Once each; what is unknown even now waits until that has been sure for ``TRIED_S``."""
+        for _ in range(len(self._waiting)):
+            one = self._waiting.popleft()
+            try:
+                await one.tell()
+            except LeaseNotFound as problem:
+                if sure_for_s < TRIED_S:
+                    self._waiting.append(one)
+                else:
+                    log.info("dropping a report of %.0f s ago: %s", now - one.since, problem)
+            except LeaseFenced as problem:  # it ran out meanwhile; what was reported counted
+                log.debug("a report was too late: %s", problem)

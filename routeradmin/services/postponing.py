@@ -1,0 +1,116 @@
+"""The decision API where leases and turns of other processes are out of reach.
+
+While Redis is gone, and for a moment after its return, what another process granted is unknown
+here. That is no reason to say that it never was: a report or release is taken down and told when
+Redis is back, and a select goes on with a turn of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from routeradmin.engine.policy import DEFAULT_POLICY
+from routeradmin.engine.state import LeaseNotFound
+from routeradmin.services import asking, reporting, selecting
+from routeradmin.services.keys import Key
+from routeradmin.services.messages import Release, Renew, Report, Select
+from routeradmin.services.refusals import StateUnknown, TurnNotFound
+from routeradmin.services.runtime import Runtime
+from routeradmin.services.selected import Selected
+from routeradmin.services.tracing import Headers
+
+AGAIN_MS = 1000
+SOON_S = 0.25  # a process that lost Redis for a moment has told by then what it granted meanwhile
+
+
+async def select(
+    runtime: Runtime,
+    message: Select,
+    key: Key,
+    request_id: str = "",
+    headers: asking.Headers = (),
+    **more: Any,
+) -> Selected:
+    """As ``selecting.select``; a turn that is out of reach is begun anew."""
+    try:
+        return await selecting.select(runtime, message, key, request_id, headers, **more)
+    except TurnNotFound:
+        if knows_all(runtime):
+            raise
+    anew = message.model_copy(update={"turn": None})
+    return await selecting.select(runtime, anew, key, request_id, headers, **more)
+
+
+async def report(
+    runtime: Runtime,
+    lease_id: str,
+    message: Report,
+    key: Key,
+    request_id: str = "",
+    headers: Headers = (),
+) -> dict[str, Any]:
+    """As ``reporting.report``; ``released`` false: not yet."""
+    told = partial(reporting.report, runtime, lease_id, message, key, request_id, list(headers))
+    answer = await _now_or_later(runtime, told)
+    return _advice(runtime, message) if answer is None else answer
+
+
+async def release(runtime: Runtime, lease_id: str, message: Release, key: Key) -> dict[str, Any]:
+    """As ``reporting.release``; ``released`` false: not yet."""
+    told = partial(reporting.release, runtime, lease_id, message, key)
+    return await _now_or_later(runtime, told) or {"released": False}
+
+
+async def renew(runtime: Runtime, lease_id: str, message: Renew, key: Key) -> dict[str, Any]:
+    """As ``reporting.renew``; its answer is a promise, so it cannot wait. Raises StateUnknown."""
+    try:
+        return await reporting.renew(runtime, lease_id, message, key)
+    except LeaseNotFound as problem:
+        if knows_all(runtime):
+            raise
+        raise StateUnknown(
+            "Leases of other processes are out of reach for the moment: renew again soon."
+        ) from problem
+
+
+async def _now_or_later(
+    runtime: Runtime, tell: Callable[[], Awaitable[dict[str, Any]]]
+) -> dict[str, Any] | None:
+    """None: later. Raises LeaseNotFound, LeaseFenced."""
+    try:
+        return await tell()
+    except LeaseNotFound:
+        if runtime.peers is None:
+            raise
+    if knows_all(runtime):
+        await runtime.sleep(SOON_S)
+        try:
+            return await tell()
+        except LeaseNotFound:
+            if knows_all(runtime):
+                raise
+    runtime.postponed.add(tell, runtime.clock())
+    return None
+
+
+def _advice(runtime: Runtime, message: Report) -> dict[str, Any]:
+    """What a turn that nobody can look at does next: its own rule, without its history."""
+    outcome = reporting.outcome_of(runtime, message, DEFAULT_POLICY, runtime.clock())
+    goes_on = outcome.failure is not None and outcome.retriable and not outcome.visible_output
+    again = {"action": "retry", "wait_ms": AGAIN_MS, "halt": None}
+    over = reporting.STOP if outcome.failure is not None else reporting.DONE
+    return {"released": False, "cooldown": None, "next": again if goes_on else over}
+
+
+def knows_all(runtime: Runtime) -> bool:
+    """Whether a lease that is unknown here was never granted anywhere."""
+    return runtime.peers is None or runtime.peers.knows_all_for_s >= 0
+
+
+async def tell(runtime: Runtime) -> None:
+    """What waits, now that it can be told."""
+    peers = runtime.peers
+    if peers is not None and len(runtime.postponed) and knows_all(runtime):
+        await runtime.postponed.tell(peers.knows_all_for_s, runtime.clock())

@@ -1,0 +1,90 @@
+// Pages other than the live one that show state: their cells follow the same socket. When frames
+// are missing or the catalog changed, the page is read again and the parts that may have changed
+// (`data-fresh`) become what they are now. Lists of what happened (`data-tail`, in milliseconds how
+// often at most) are read again when something did, and stand still under the pointer.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+  const { follow, placeOf, fetched, morph, fill } = window.routeradminLink;
+  const here = document.getElementById("place");
+  if (!here) return;
+  const pauseButton = document.getElementById("pause");
+  const applyButton = document.getElementById("apply-order");
+  const tail = () => document.querySelector("[data-tail]");
+  let paused = false;
+  let held = false; // there is more to show as soon as nobody points at the list
+
+  const typed = (part) => [...part.querySelectorAll("input:not([type=hidden]), textarea")]
+    .some((field) => field.type === "checkbox" ? field.checked !== field.defaultChecked
+      : field.value !== field.defaultValue);
+  const inUse = (part) => typed(part) || Boolean(part.querySelector("details[data-menu][open]"));
+  const pointedAt = (part) => part.matches(":hover") || part.contains(document.activeElement);
+
+  function renew(part, now) {
+    const current = part.querySelector("[data-key][data-current]")?.dataset.key;
+    morph(part, now);
+    if (!current) return;
+    document.querySelector(`[data-key="${CSS.escape(current)}"]`)?.setAttribute("data-current", "");
+  }
+
+  async function read(force) {
+    const page = await fetched(location.href);
+    const fresh = page.getElementById("place");
+    if (!fresh) throw new Error("no place");
+    for (const part of document.querySelectorAll("[data-fresh]")) {
+      const now = page.getElementById(part.id);
+      if (!now) part.replaceChildren();
+      else if (part === tail() && pointedAt(part) && !force) hold(now);
+      else if (inUse(part)) fill(now, part);
+      else renew(part, now);
+    }
+    fill(page, document);
+    if (applyButton && !(tail() && pointedAt(tail()) && !force)) applyButton.hidden = true;
+    return placeOf(fresh);
+  }
+
+  // Rows would move under the pointer: the reader says when.
+  function hold(now) {
+    const first = (root) => root.querySelector("[data-key]")?.dataset.key;
+    held = true;
+    if (applyButton) applyButton.hidden = first(now) === first(tail());
+  }
+  setInterval(() => {
+    if (!held || paused || pointedAt(tail())) return;
+    held = false;
+    link.read();
+  }, 1000);
+
+  let soon = null;
+  let readAt = 0;
+  function readSoon() {
+    const wait = Number(tail().dataset.tail);
+    soon ??= setTimeout(() => {
+      soon = null;
+      readAt = Date.now();
+      if (!paused && !document.hidden) link.read();
+    }, Math.max(1500, readAt + wait - Date.now()));
+  }
+
+  const link = follow({
+    place: placeOf(here),
+    read: () => read(false),
+    paused: () => paused,
+    heard(frame) {
+      if (frame.beats) window.routeradminBeats(frame.beats);
+      if (!tail() || frame.content === undefined) return;
+      if (tail().dataset.tail > 3000 || frame.content.includes('#tail"')) readSoon();
+    },
+  });
+
+  if (applyButton) applyButton.addEventListener("click", () => read(true).catch(() => {}));
+  if (!pauseButton) return;
+  pauseButton.hidden = false;
+  pauseButton.addEventListener("click", () => {
+    paused = !paused;
+    pauseButton.setAttribute("aria-pressed", String(paused));
+    pauseButton.textContent = paused ? "Resume" : "Pause";
+    link.resume();
+    if (!paused) link.read();
+  });
+});

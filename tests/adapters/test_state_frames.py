@@ -1,0 +1,141 @@
+"""How a process hears of the others: frames that one makes and everybody reads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from routeradmin.adapters.state_redis import RedisStore
+from routeradmin.engine.policy import DEFAULT_POLICY
+from routeradmin.engine.snapshot import Snapshot
+from routeradmin.engine.state import Grant, Lease
+from tests.adapters.state_store_suite import LIMITED, OK, Run
+from tests.engine.world import NOW, catalog, deployment
+from tests.redis_at_hand import Prefix
+
+pytestmark = pytest.mark.services
+
+LONG_S = 3600.0
+SNAPSHOT = catalog([deployment(f"d{n}") for n in range(3)])
+CANDIDATES = SNAPSHOT.routes["r"].candidates
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+@pytest.fixture
+def stores(run: Run, redis_prefix: Prefix) -> Iterator[list[RedisStore]]:
+    """Three processes' stores that look when they are told to."""
+    made = [
+        RedisStore(redis_prefix.url, redis_prefix.name, lambda: NOW, limit_s=5.0) for _ in range(3)
+    ]
+    for store in made:
+        run(store.open(follow=False))
+        store.bind(SNAPSHOT)
+    yield made
+    for store in made:
+        run(store.close())
+
+
+async def take(store: RedisStore, place: int = 0, snapshot: Snapshot = SNAPSHOT) -> Lease:
+    candidate = snapshot.routes["r"].candidates[place]
+    lease = await store.reserve(Grant(candidate, "me", 60.0, 0, "r"), NOW)
+    assert lease is not None
+    return lease
+
+
+def active(store: RedisStore, place: int = 0) -> int:
+    return store.of(CANDIDATES[place]).active
+
+
+def frames(prefix: Prefix) -> int:
+    client = redis.Redis.from_url(prefix.url)
+    kept = client.get(f"{{{prefix.name}}}:frame")
+    client.close()
+    return int(kept.split()[0]) if kept else 0
+
+
+def test_whoever_looks_first_makes_the_frame_and_the_others_read_it(
+    run: Run, stores: list[RedisStore], redis_prefix: Prefix
+) -> None:
+    one, two, three = stores
+    run(take(one))
+    run(two.look(0))
+    made = frames(redis_prefix)
+    run(take(one))
+    run(three.look(LONG_S))
+    assert frames(redis_prefix) == made, "the newest frame is young enough"
+    assert (active(two), active(three)) == (1, 1)
+    run(three.look(0))
+    assert frames(redis_prefix) == made + 1
+    run(two.look(LONG_S))
+    assert (active(two), active(three)) == (2, 2)
+
+
+def test_a_frame_does_not_undo_what_this_process_did_since(
+    run: Run, stores: list[RedisStore]
+) -> None:
+    one, two, _ = stores
+    run(take(one))
+    run(two.look(0))
+    run(take(one))
+    run(take(one))
+    run(one.look(LONG_S))
+    assert active(one) == 3, "the frame is from when it was 1"
+
+
+def test_where_nothing_changed_no_frame_is_made(
+    run: Run, stores: list[RedisStore], redis_prefix: Prefix
+) -> None:
+    run(take(stores[0]))
+    run(stores[1].look(0))
+    made = frames(redis_prefix)
+    for store in stores:
+        run(store.look(0))
+    assert frames(redis_prefix) == made
+
+
+def test_a_process_that_was_away_for_longer_than_frames_are_kept_hears_of_everything(
+    run: Run, stores: list[RedisStore], redis_prefix: Prefix
+) -> None:
+    one, two, three = stores
+    run(two.look(0))
+    for place in range(3):
+        lease = run(take(one, place))
+        run(three.look(0))
+        run(one.settle(lease.id, LIMITED if place == 1 else OK, DEFAULT_POLICY, NOW))
+        run(three.look(0))
+    run(take(one, 2))
+    client = redis.Redis.from_url(redis_prefix.url)
+    client.delete(*client.keys(f"{{{redis_prefix.name}}}:frame:*"))
+    client.close()
+    run(two.look(LONG_S))
+    assert [active(two, place) for place in range(3)] == [0, 0, 1]
+    assert two.of(CANDIDATES[1]).cooldown is not None
+    run(take(one))
+    run(two.look(0))
+    assert active(two) == 1, "frames again from here on"
+
+
+def test_a_candidate_that_was_forgotten_and_came_back_starts_from_nothing(
+    run: Run, stores: list[RedisStore]
+) -> None:
+    one, two, _ = stores
+    for _ in range(2):
+        run(take(one))
+    run(two.look(0))
+    less = catalog([deployment("d1")])
+    for store in (one, two):
+        store.bind(less)
+    run(one.look(0))
+    for store in (one, two):
+        store.bind(SNAPSHOT)
+    run(take(one))
+    run(two.look(0))
+    assert (active(one), active(two)) == (1, 1)

@@ -1,0 +1,84 @@
+"""The judge of the chaos test finds every kind of broken promise, and excuses what is excusable."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos import judging
+from tests.chaos.book import Book, Cooled, Held, Sample, Span, most_at_once
+from tests.chaos.faults import Hurt
+from tests.chaos.judging import A_MINUTE, SLOTS
+
+REDIS = Span("redis killed", frozenset({Hurt.REDIS}), 100.0, 110.0)
+WORKER = Span("worker killed", frozenset({Hurt.WORKER}), 200.0, 205.0)
+DATABASE = Span("database killed", frozenset({Hurt.DATABASE}), 300.0, 310.0)
+
+
+@pytest.fixture
+def book() -> Book:
+    return Book(spans=[REDIS, WORKER, DATABASE])
+
+
+def test_a_failed_request_is_told_with_what_was_going_on(book: Book) -> None:
+    book.samples = [Sample("report", 105, 0.1, 404, "no lease"), Sample("report", 50, 0.1, 200)]
+    assert judging.no_errors(book).broken == ["1 x report during redis killed: 404 no lease"]
+
+
+def test_only_a_killed_worker_may_break_connections(book: Book) -> None:
+    book.samples = [Sample("chat", 201, 0.1, 0)]
+    assert not judging.no_errors(book).broken
+    book.samples = [Sample("chat", 105, 0.1, 0), Sample("chat", 201, 0.1, 503)]
+    assert len(judging.no_errors(book).broken) == 2
+
+
+def test_slow_selects_are_found_where_the_machine_is_not_slow_itself(book: Book) -> None:
+    slow = [Sample("select free", 105, 0.2, 200)]
+    book.samples = [*slow, Sample("select free", 50, 0.01, 200)]
+    assert judging.quick(book).broken == ["redis killed: 0.200 s"]
+    book.samples = [*slow, Sample("select free", 50, 0.1, 200)]
+    assert not judging.quick(book).broken
+
+
+def test_slots_are_counted_where_their_times_overlap() -> None:
+    held = [Held(0, 10), Held(1, 3), Held(3, 5), Held(4, 4)]
+    assert most_at_once(held) == [(0, 1), (1, 2), (3, 2)]
+
+
+def test_too_many_slots_are_a_broken_promise_while_redis_is_there(book: Book) -> None:
+    book.slots = [Held(50, 60)] * (SLOTS + 1)
+    assert judging.slots_hold(book).broken
+    book.slots = [Held(105, 109)] * (SLOTS + 1)
+    assert not judging.slots_hold(book).broken
+    book.slots = [Held(205, 209)] * (SLOTS + 1)
+    assert judging.slots_hold(book).broken
+
+
+def test_too_many_grants_are_found_in_minutes_that_redis_saw_whole(book: Book) -> None:
+    book.of_minute[0] = book.of_minute[1] = A_MINUTE + 1
+    assert judging.minutes_hold(book).broken == [f"{A_MINUTE + 1} in minute 0"]
+
+
+def test_a_grant_in_a_cooldown_is_found(book: Book) -> None:
+    book.cooldowns = [Cooled(98, 115)]
+    book.granted_while_cooled = [98.1, 105.0, 115.0]
+    assert len(judging.cooldowns_hold(book).broken) == 1
+
+
+def test_a_cooldown_told_apart_holds_from_the_end_of_the_fault(book: Book) -> None:
+    book.cooldowns = [Cooled(102, 120)]
+    book.granted_while_cooled = [105.0, 112.0]
+    assert len(judging.cooldowns_hold(book).broken) == 1
+
+
+def test_an_edit_may_be_refused_while_the_database_is_gone(book: Book) -> None:
+    book.samples = [Sample("edit", 305, 1, 503)]
+    assert not judging.edits_answered(book).broken
+    book.samples = [Sample("edit", 305, 1, 500), Sample("edit", 50, 1, 503)]
+    assert len(judging.edits_answered(book).broken) == 2
+
+
+def test_lost_turns_and_edits_are_found(book: Book) -> None:
+    book.turns = {"kept": 50.0, "lost": 60.0, "with its worker": 199.5}
+    assert len(judging.turns_kept(book, {"kept"}).broken) == 1
+    book.edits = [2, 3]
+    assert judging.edits_kept(book, {1, 2}).broken == ["weight 3"]

@@ -1,0 +1,67 @@
+"""Reports of leases that were out of reach: kept in order, told once, given up in the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from routeradmin.engine.state import LeaseFenced, LeaseNotFound
+from routeradmin.services import postponed
+from routeradmin.services.postponed import MOST, TRIED_S, Postponed
+
+Tell = Callable[[], Coroutine[Any, Any, None]]
+
+
+def telling(name: str, told: list[str], *raised: Exception) -> Tell:
+    """Notes each try; raises what is given, one a try."""
+    left = list(raised)
+
+    async def tell() -> None:
+        told.append(name)
+        if left:
+            raise left.pop(0)
+
+    return tell
+
+
+def test_what_waits_is_told_once_and_in_order() -> None:
+    waiting, told = Postponed(), []
+    for name in "abc":
+        waiting.add(telling(name, told), now=0.0)
+    asyncio.run(waiting.tell(sure_for_s=0.0, now=1.0))
+    asyncio.run(waiting.tell(sure_for_s=1.0, now=2.0))
+    assert told == ["a", "b", "c"]
+    assert len(waiting) == 0
+
+
+def test_a_lease_that_is_still_unknown_is_asked_for_again() -> None:
+    waiting, told = Postponed(), []
+    waiting.add(telling("a", told, LeaseNotFound("not yet")), now=0.0)
+    asyncio.run(waiting.tell(sure_for_s=0.0, now=1.0))
+    assert len(waiting) == 1
+    asyncio.run(waiting.tell(sure_for_s=1.0, now=2.0))
+    assert told == ["a", "a"]
+    assert len(waiting) == 0
+
+
+def test_a_lease_that_never_was_is_given_up() -> None:
+    waiting, told = Postponed(), []
+    waiting.add(telling("a", told, LeaseNotFound("never")), now=0.0)
+    asyncio.run(waiting.tell(sure_for_s=TRIED_S, now=1.0))
+    assert len(waiting) == 0
+
+
+def test_a_lease_that_ran_out_meanwhile_holds_up_nobody() -> None:
+    waiting, told = Postponed(), []
+    waiting.add(telling("a", told, LeaseFenced("over")), now=0.0)
+    waiting.add(telling("b", told), now=0.0)
+    asyncio.run(waiting.tell(sure_for_s=0.0, now=1.0))
+    assert told == ["a", "b"]
+
+
+def test_beyond_the_bound_reports_are_dropped_and_counted() -> None:
+    waiting, told = Postponed(), []
+    for _ in range(MOST + 2):
+        waiting.add(telling("a", told), now=0.0)
+    assert (len(waiting), waiting.dropped) == (postponed.MOST, 2)

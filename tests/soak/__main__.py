@@ -1,0 +1,146 @@
+"""``python -m tests.soak``: an hour's traffic squeezed into minutes, and whether anything grows.
+
+``SOAK_S`` seconds (600) for each of ``SOAK_STORES`` (``embedded,shared``): one process on SQLite;
+two workers on PostgreSQL and Redis. Prints a table of everything looked at: at the start, after
+the warm-up (half of the time), at the end. Ends with 1 when something grew after the warm-up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.chaos.book import Book
+from tests.chaos.load import Traffic
+from tests.chaos.stage import CATALOG
+from tests.process.server import ADMIN, KEY, PASSWORD, ROOT, Server, environment, until
+from tests.scaleout.postgres import PostgresServer
+from tests.scaleout.provider import provider
+from tests.scaleout.servers import RedisServer
+from tests.scaleout.system import System
+from tests.soak.judging import REST, Row, rows
+from tests.soak.looking import Looking, Sizes, postgres_rows, sqlite_rows
+
+LOOK_EVERY_S = 5.0
+REST_S = 20.0  # by then idle connections are closed
+RETAIN_EVERY_S = 30.0
+KEPT = "200"  # turns, and events, as the hundreds of thousands that are kept else
+LAUNCHER = "tests/soak/serve.py"
+PACE = float(os.environ.get("SOAK_PACE", "3"))  # requests a second come and go with it
+
+
+def main() -> None:
+    lasts_s = float(os.environ.get("SOAK_S", "600"))
+    grew = False
+    for store in os.environ.get("SOAK_STORES", "embedded,shared").split(","):
+        with ExitStack() as stack:
+            looking = stack.enter_context(STORES[store]())
+            print(f"{store}: {lasts_s:g} s", flush=True)
+            book, looks = asyncio.run(play(looking, lasts_s))
+        found = rows(looks, sum(one.kind != "edit" for one in book.samples))
+        show(book, found)
+        grew = grew or any(one.grows for one in found)
+    sys.exit(1 if grew else 0)
+
+
+async def play(looking: Looking, lasts_s: float) -> tuple[Book, list[tuple[float, Sizes]]]:
+    book = Book()
+    looks = [(0.0, at_rest(looking.sizes()))]
+    traffic = Traffic(looking.server.address, book, seed=1, pace=PACE)
+    running = asyncio.create_task(traffic.run(with_consoles=True))
+    began = retained_at = time.monotonic()
+    while (past_s := time.monotonic() - began) < lasts_s:
+        looks.append((past_s / lasts_s, await asyncio.to_thread(looking.sizes)))
+        if time.monotonic() > retained_at + RETAIN_EVERY_S:
+            await asyncio.to_thread(retain, looking.server)
+            retained_at = time.monotonic()
+        await asyncio.sleep(LOOK_EVERY_S)
+    traffic.stop()
+    await running
+    await asyncio.sleep(REST_S)
+    looks.append((1.0, at_rest(await asyncio.to_thread(looking.sizes))))
+    return book, looks
+
+
+def at_rest(sizes: Sizes) -> Sizes:
+    return {
+        name.replace("files", REST): size for name, size in sizes.items() if name.endswith("files")
+    }
+
+
+def retain(server: Server) -> None:
+    """What the worker does every ten minutes, at the scale of the run."""
+    command = [sys.executable, "manage.py", "retain", "--turn-count", KEPT, "--event-count", KEPT]
+    env = environment(server.directory, **server.env)
+    subprocess.run(command, cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
+
+
+@contextmanager
+def embedded() -> Iterator[Looking]:
+    with ExitStack() as stack:
+        server, directory = started(stack, {}, ())
+        yield Looking(
+            server, directory / "tables", sqlite_rows(directory / "data/routeradmin.sqlite3")
+        )
+
+
+@contextmanager
+def shared() -> Iterator[Looking]:
+    with ExitStack() as stack:
+        redis, database = RedisServer(), PostgresServer()
+        for engine in (redis, database):
+            stack.callback(engine.close)
+            engine.start()
+        engines = {"DATABASE_URL": database.url, "REDIS_URL": redis.url}
+        server, directory = started(stack, engines, ("--workers", "2"))
+        client = redis.client()
+        stack.callback(client.close)
+        until(lambda: client.hlen("{routeradmin}:processes") == 2, 30)
+        yield Looking(server, directory / "tables", postgres_rows(database.url), client)
+
+
+STORES = {"embedded": embedded, "shared": shared}
+
+
+def started(
+    stack: ExitStack, engines: dict[str, str], args: tuple[str, ...]
+) -> tuple[Server, Path]:
+    directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="routeradmin-soak-")))
+    (directory / "tables").mkdir()
+    upstream = stack.enter_context(provider())
+    system = System(
+        directory / "data",
+        {
+            **engines,
+            "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
+            "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
+            "ROUTERADMIN_REDIS_LIMIT_MS": os.environ.get("SOAK_REDIS_LIMIT_MS", "40"),
+            "SOAK_TABLES": str(directory / "tables"),
+        },
+    )
+    stack.callback(system.close)
+    server = system.make(*args)
+    server.command = (LAUNCHER, *server.command[1:])
+    server.start()
+    system.put_catalog(server, CATALOG.read_bytes().replace(b"PROVIDER", upstream.encode()))
+    return server, directory
+
+
+def show(book: Book, found: list[Row]) -> None:
+    wrong = sum(one.status not in (200, 429) for one in book.samples)
+    print(f"  {len(book.samples)} requests, {wrong} neither 200 nor 429")
+    print(f"  {'':40} {'start':>10} {'warm':>10} {'end':>10} {'limit':>10}")
+    for one in found:
+        figures = " ".join(f"{size:10.1f}" for size in one[1:])
+        print(f"  {one.name:40} {figures}{'   GROWS' if one.grows else ''}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The judge of the soak test tells growth from noise."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.soak.judging import rows
+
+
+def looks(name: str, *sizes: float) -> list[tuple[float, dict[str, float]]]:
+    return [(place / (len(sizes) - 1), {name: size}) for place, size in enumerate(sizes)]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "grows"),
+    [
+        ("process 0: MB", [100, 150, 180, 190, 190, 191, 191, 192, 192, 193, 194], False),
+        ("process 0: MB", [100, 110, 120, 130, 140, 150, 160, 170, 180, 190, 200], True),
+        ("process 0: files at rest", [30, 45], False),
+        ("process 0: files at rest", [30, 60], True),
+        (
+            "rows: journal_turn",
+            [0, 900, 2000, 2100, 2000, 2050, 2000, 2100, 2000, 2050, 2080],
+            False,
+        ),
+        ("redis: keys that stay", [9] * 6 + [100, 200, 300, 400, 500], True),
+    ],
+)
+def test_growth_after_the_warm_up(name: str, sizes: list[float], grows: bool) -> None:
+    (row,) = rows(looks(name, *sizes), leases=0)
+    assert row.grows == grows
+
+
+def test_keys_that_go_by_themselves_are_as_many_as_there_were_leases() -> None:
+    found = looks("redis: keys that go: lease", *range(0, 1100, 100))
+    assert not rows(found, leases=1000)[0].grows
+    assert rows(found, leases=500)[0].grows
