@@ -14,6 +14,7 @@ from django.db.models import Count, Max
 from routeradmin.access.models import ApiKey
 
 PREFIX = "rk_"
+HASHES_KEPT = 1024
 SHOWN = 7  # characters kept to recognise a key by: fewer than the eight that would give it away
 
 
@@ -59,6 +60,7 @@ class KeyRing:
 
     def __init__(self) -> None:
         self._by_hash: dict[str, Key] = {}
+        self._hashes: dict[str, str] = {}  # of tokens that were good
         self._used: dict[str, float] = {}
         self._loaded: tuple[int, datetime | None] = (0, None)
         self._loading = Lock()
@@ -71,11 +73,20 @@ class KeyRing:
 
         Tokens are found by their whole SHA-256, so timing tells nothing about a stored one.
         """
-        key = self._by_hash.get(token_hash(token))
+        known = self._hashes.get(token)  # a hash costs more than all else that is looked at here
+        hashed = token_hash(token) if known is None else known
+        key = self._by_hash.get(hashed)
         if key is None or (key.expires_at is not None and key.expires_at <= now):
             return None
+        if known is None:
+            self._remember(token, hashed)
         self._used[key.uid] = now
         return key
+
+    def _remember(self, token: str, hashed: str) -> None:
+        if len(self._hashes) >= HASHES_KEPT:
+            self._hashes.clear()
+        self._hashes[token] = hashed
 
     def load(self) -> None:
         # One at a time: a slower thread would put back what it read before a key was revoked.
@@ -87,6 +98,7 @@ class KeyRing:
     def hold(self, by_hash: Mapping[str, Key]) -> None:
         """Replace all keys at once; they are found by their token's hash."""
         self._by_hash = dict(by_hash)
+        self._hashes.clear()  # a revoked key's token is not kept
 
     def catch_up(self) -> None:
         """Load what another process changed; one query when nothing did."""
