@@ -171,7 +171,7 @@ def take(browser: Browser, site: Site, shots: Any, wanted: list[str]) -> None:
         page.emulate_media(color_scheme="dark" if dark else "light", forced_colors="none")
         go(page)
         page.wait_for_timeout(800)
-        page.screenshot(path=SCREENSHOTS / f"{name}.png")
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=name == "components")
     opened.close()
 
 
