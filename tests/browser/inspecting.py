@@ -25,7 +25,8 @@ FORGET = """() => {
   document.querySelector("main").focus();
 }"""
 STEP = f"(found) => {{ window.passed.add(document.activeElement); return ({STOP})(found); }}"
-LEFT_OUT = """() => window.controls.filter((one) => !window.passed.has(one)).map((one) => {
+LEFT_OUT = """() => window.controls.filter((one) => one.isConnected && !window.passed.has(one))
+  .map((one) => {
   const name = (one.ariaLabel || one.textContent || one.name).trim().slice(0, 40);
   return `${one.tagName.toLowerCase()} “${name}”`;
 })"""

@@ -71,6 +71,24 @@ def panel(page: Page) -> None:
     expect(page.locator("#panel")).to_be_visible()
 
 
+def question(page: Page) -> None:
+    page.goto("/deployments/openwave-large")
+    page.locator("a[data-ask]").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def keys(page: Page) -> None:
+    page.goto("/routes")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def tested(page: Page) -> None:
+    page.goto("/deployments/homelab-qwen")
+    page.get_by_role("button", name="Test connection").click()
+    expect(page.locator(".toast")).to_contain_text("first token", timeout=30_000)
+
+
 def played(page: Page) -> None:
     page.goto("/playground?model=chat")
     page.fill("#key", KEY)
@@ -113,6 +131,9 @@ SHOTS: tuple[tuple[str, Callable[[Page], Any], bool, bool], ...] = (
     ("deployments", at("/deployments"), False, False),
     ("deployments-narrow", at("/deployments"), True, False),
     ("deployment", at("/deployments/openwave-large"), False, False),
+    ("connection-tested", tested, False, False),
+    ("question", question, False, False),
+    ("keys", keys, False, True),
     ("route", at("/routes/chat"), False, False),
     ("route-draft", route_draft, False, False),
     ("route-draft-narrow-dark", route_draft, True, True),
@@ -125,11 +146,17 @@ SHOTS: tuple[tuple[str, Callable[[Page], Any], bool, bool], ...] = (
     ("import", import_preview, False, False),
     ("conflict", conflict, False, False),
     ("revision", at("/revisions/2"), False, False),
+    ("not-found", at("/nosuch"), False, False),
     ("components", at(COMPONENTS), False, False),
+)
+EMPTY: tuple[tuple[str, Callable[[Page], Any], bool, bool], ...] = (
+    # before anything is in the catalog
+    ("empty-live", at("/"), False, False),
+    ("empty-deployments-narrow-dark", at("/deployments"), True, True),
 )
 
 
-def take(browser: Browser, site: Site, wanted: list[str]) -> None:
+def take(browser: Browser, site: Site, shots: Any, wanted: list[str]) -> None:
     opened = browser.new_context(base_url=site.url, viewport=WIDE)  # type: ignore[arg-type]
     page = opened.new_page()
     page.goto("/login")
@@ -137,27 +164,31 @@ def take(browser: Browser, site: Site, wanted: list[str]) -> None:
     page.fill("#id_password", PASSWORD)
     page.click("button.primary")
     page.wait_for_url(f"{site.url}/")
-    for name, go, narrow, dark in SHOTS:
+    for name, go, narrow, dark in shots:
         if wanted and name not in wanted:
             continue
         page.set_viewport_size(NARROW if narrow else WIDE)  # type: ignore[arg-type]
         page.emulate_media(color_scheme="dark" if dark else "light", forced_colors="none")
         go(page)
         page.wait_for_timeout(800)
-        page.screenshot(path=SCREENSHOTS / f"{name}.png")
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=name == "components")
     opened.close()
 
 
 def main(minutes: float, wanted: list[str]) -> None:
     SCREENSHOTS.mkdir(exist_ok=True)
+    expect.set_options(timeout=30_000)
     with (
         TemporaryDirectory() as directory,
+        TemporaryDirectory() as other,
         served(Path(directory), "--demo") as site,
+        served(Path(other)) as empty,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=needs.CHROMIUM, args=ARGUMENTS)
         browser.new_page().wait_for_timeout(60_000 * minutes)
-        take(browser, site, wanted)
+        take(browser, site, SHOTS, wanted)
+        take(browser, empty, EMPTY, wanted)
         browser.close()
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -81,6 +83,27 @@ def test_a_deployments_page_is_live(page: Page, site: Site, complaints: Complain
     page.locator("#now").get_by_role("button", name="Clear cooldown").click()
     expect(page.locator("#now .s-cooling")).to_have_count(0)
     assert complaints == []
+
+
+def test_times_are_told_in_the_zone_of_the_viewer_with_utc_beside_it(
+    chromium: Browser, site: Site, sessions: dict[str, Any]
+) -> None:
+    context = chromium.new_context(
+        base_url=site.url,
+        storage_state=sessions["vera"],
+        timezone_id="America/New_York",
+        locale="en-US",
+    )
+    page = live(context.new_page())
+    site.cool("alpha", 600)
+    until = page.locator(f"{row(page, 'alpha')} time[data-until]").first
+    expect(until).to_have_text(re.compile(r"^(10:00|9:[45]\d)$"))
+    until.hover()
+    zoned, utc = str(until.get_attribute("title")).split(" · ")
+    assert re.search(r"E[SD]T$", zoned)
+    deadline = datetime.strptime(utc, "%Y-%m-%d %H:%M:%S UTC").replace(tzinfo=UTC)
+    assert 500 < (deadline - datetime.now(UTC)).total_seconds() <= 600
+    context.close()
 
 
 def test_groups_move_when_nobody_points_at_them(page: Page, site: Site) -> None:

@@ -7,14 +7,15 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 
 from routeradmin.access.models import User
-from routeradmin.console.urls import NOUNS
+from routeradmin.console.urls import NOUNS, urlpatterns
 from routeradmin.journal.models import Attempt, Turn
 from routeradmin.services import changes
 from routeradmin.services.publishing import moment
 from routeradmin.services.runtime import Runtime
+from tests.browser.pages import NO_PAGE
 from tests.console.conftest import BY, QUOTE, SCRIPT
 
 IDS = {
@@ -197,3 +198,17 @@ def test_the_navigation_marks_where_one_is(catalog: Runtime, as_admin: Client) -
     ):
         page = as_admin.get(address).content.decode()
         assert re.findall(r'aria-current="page">([^<]+)<', page) == [title], address
+
+
+def test_what_is_said_to_show_no_page_shows_none(catalog: Runtime, as_admin: Client) -> None:
+    """So that no page escapes the browser tests by being called one that is none."""
+    paths = {one.name: one for one in urlpatterns if isinstance(one, URLPattern)}
+    for name in NO_PAGE:
+        arguments = dict.fromkeys(paths[name].pattern.converters, 1)
+        if name == "export":
+            assert "attachment" in as_admin.get(reverse(name, args=["toml"]))["Content-Disposition"]
+        elif name == "panel":
+            part = as_admin.get(reverse(name), {"panel": "spare/acme-key"})
+            assert b"<html" not in part.content
+        else:
+            assert as_admin.get(reverse(name, kwargs=arguments)).status_code == 405, name
