@@ -27,10 +27,9 @@ def peers(like: Subject) -> Iterator[dict[str, Subject]]:
         for entry in entries.values():
             if "command" in entry:
                 env = {str(name): str(value) for name, value in entry.get("env", {}).items()}
-                started = process(
-                    entry["command"], entry["port"], env, entry.get("ready", "/"), wait_s=START_S
-                )
-                stack.enter_context(started)
+                ready = entry.get("ready", "/")
+                command, port = entry["command"], entry["port"]
+                stack.enter_context(process(command, port, env, ready, wait_s=START_S, quiet=True))
         yield {name: _subject(entry, like) for name, entry in entries.items()}
 
 

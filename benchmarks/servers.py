@@ -33,6 +33,8 @@ def process(
     ready: str,
     cpu: int = SERVER_CPU,
     wait_s: float = 60.0,
+    *,
+    quiet: bool = False,
 ) -> Iterator[int]:
     """Run ``command`` until its ``ready`` path answers; ended at the end of the block."""
     child = subprocess.Popen(
@@ -40,6 +42,7 @@ def process(
         cwd=ROOT,
         env=os.environ | env,
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL if quiet else None,
         preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
     )
     try:

@@ -7,7 +7,7 @@ characters inside JSON. Every event keeps the bytes it came as, so that it can b
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # A CR that may be the first half of a CRLF is no line end yet, and never two line ends.
 _BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))")
@@ -24,8 +24,7 @@ class EventTooLarge(Exception):
         super().__init__(f"an event of the stream is larger than {max_event_bytes} bytes")
 
 
-@dataclass(slots=True, frozen=True)
-class Event:
+class Event(NamedTuple):
     """One block of the stream. `data` is empty only for a block of comments."""
 
     raw: bytes
@@ -59,12 +58,31 @@ class EventStream:
         """The events that `chunk` completes. Raises EventTooLarge, after the events before it."""
         if self._too_large:
             raise EventTooLarge(self._max_event_bytes)
+        if not self._buffer and self._is_plain(chunk):
+            return self._whole(chunk)
         self._buffer += chunk
         return self._take(len(self._buffer) - 1 if self._buffer[-1:] == b"\r" else None)
 
     def finish(self) -> list[Event]:
         """The event that only waited for a LF after its last CR; `unfinished` is what is left."""
         return self._take(None)
+
+    def _is_plain(self, chunk: bytes) -> bool:
+        """Whether it ends with an event, and LF alone ends its lines."""
+        ends = chunk[-2:] == b"\n\n" and chunk[-3:-2] != b"\n"
+        return ends and b"\r" not in chunk and len(chunk) <= self._max_event_bytes
+
+    def _whole(self, chunk: bytes) -> list[Event]:
+        """``feed`` for whole events whose lines end in LF, which nearly all chunks are: nothing of
+        them has to be kept."""
+        events: list[Event] = []
+        for block in chunk[:-2].split(b"\n\n"):
+            if block[:6] == b"data: " and b"\n" not in block and not self._at_start:
+                if len(block) > 6:
+                    events.append(Event(block + b"\n\n", block[6:]))
+            else:
+                self._add(block + b"\n\n", events)
+        return events
 
     def _take(self, hold_from: int | None) -> list[Event]:
         events: list[Event] = []

@@ -109,3 +109,18 @@ def test_what_was_written_is_what_is_read(payloads: list[bytes]) -> None:
     events = parse(*(wire[i : i + 1] for i in range(len(wire))))
     assert [event.data for event in events] == payloads
     assert b"".join(event.raw for event in events) == wire
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["data: x", "data:y", "data: ", ": c", "event: e", "id: 1", "", "junk"]),
+        max_size=12,
+    )
+)
+def test_a_chunk_of_whole_events_is_read_as_if_it_came_byte_by_byte(lines: list[str]) -> None:
+    wire = "\n".join([*lines, "", ""]).encode()
+    slowly = [wire[i : i + 1] for i in range(len(wire))]
+    for start in (b"", b"data: first\n\n"):
+        assert parse(start + wire, comments=True) == parse(start, *slowly, comments=True)
+        assert parse(start, wire, comments=True) == parse(start, *slowly, comments=True)

@@ -26,7 +26,7 @@ class Pool:
 
     The connections are aiohttp's, with its parser of answers. Its session, which stands in front
     of them for browsers' needs (cookies, redirects, a task for each body, three timers a call),
-    costs four times what they do, and does nothing that is wanted here.
+    costs several times what they do, and does nothing that is wanted here.
     """
 
     __slots__ = ("_ways", "connector", "head", "idle", "in_flight", "settings", "timeout", "total")
