@@ -30,9 +30,14 @@ document.addEventListener("DOMContentLoaded", () => {
       place?.setAttribute("data-outdated", "");
       return;
     }
+    // It may come in above the field with the focus, which must not leave the screen for it.
+    const here = document.activeElement;
+    const box = here.getBoundingClientRect();
+    const seen = box.bottom > 0 && box.top < innerHeight;
     const preview = document.importNode(fresh, true);
     if (place) place.replaceWith(preview);
     else form().querySelector("#reason-field").before(preview);
+    if (seen && form().contains(here)) here.scrollIntoView({ block: "nearest" });
   }
 
   async function check() {

@@ -60,7 +60,7 @@ def wide(runtime: Runtime) -> Runtime:
         ("revisions", 1),
         ("keys", 1),
         ("users", 1),
-        ("alerts", 1),
+        ("alerts", 2),  # webhooks, and what is wrong now
         ("transfer", 0),
         ("explain", 0),
     ],

@@ -10,8 +10,6 @@ from tests.console.components import PAGE, ROOT, rendered
 
 # Parts that are a page's own rather than a component of several.
 OF_ONE_PAGE = {
-    "console/incidents/_rows.html",
-    "console/incidents/_where.html",
     "console/live/_board.html",  # notices, strip and groups, each shown by itself
     "console/live/_actions.html",  # the button that opens the list of actions, in every row
     "console/parts/_follow.html",  # scripts
