@@ -49,7 +49,7 @@ test: $(DEV_STAMP) ## run the whole test suite (ARGS="-k name" for a part)
 engines: $(DEV_STAMP) .engines ## run the tests that need Redis on Redis 6.2, Valkey 8.1 and Valkey 9.1
 	@set -e; for server in $$(find $(CURDIR)/.engines/*/ -name '*-server' -size +1M -not -path '*/.engines/bin/*'); do \
 	  chmod +x $$server; $$server --version; \
-	  ROUTERADMIN_TEST_REDIS_SERVER=$$server $(BIN)/python -m pytest tests/adapters/test_state_redis.py \
+	  ROUTERADMIN_TEST_REDIS_SERVER=$$server $(BIN)/python -m pytest tests/adapters/test_state_redis.py tests/adapters/test_state_frames.py \
 	    tests/adapters/test_state_shared.py tests/adapters/test_election.py tests/scaleout $(ARGS); \
 	done
 

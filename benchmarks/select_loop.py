@@ -26,14 +26,16 @@ from routeradmin.engine.compile import RouteSpec, TargetSpec, compile_snapshot
 from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import resolve
-from routeradmin.engine.select import Selected, select
+from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.engine.state import Dispatch, Outcome
-from routeradmin.engine.turn_state import Opening
+from routeradmin.engine.state import Dispatch, Grant, Outcome, Settlement
+from routeradmin.engine.turn_book import Kept, Told
+from routeradmin.engine.turn_state import Opening, TurnState
 
 AT_ONCE = 64  # askers, as a busy process has them
 CANDIDATES = 10
 WARM_S = 0.5
+DONE = {"action": "done", "wait_ms": 0, "halt": "succeeded"}
 OK = Outcome(None, Dispatch.ACCEPTED, 200, latency_ms=100.0)
 ASK = SelectRequest("m", input_tokens=10)
 
@@ -51,30 +53,40 @@ def unlimited(size: int) -> Snapshot:
 
 async def one(store: Any, resolved: Any, rng: Random) -> None:
     now = time.time()
-    found = await select(resolved, ASK, store, now, rng)
-    assert isinstance(found, Selected), found
-    lease = found.lease
-    opening = Opening(lease.id, "m", "r", ASK, found.pick.candidate.key, 0, lease.id, now)
-    await store.save_turn(opening, now)
-    await store.settle(lease.id, OK, DEFAULT_POLICY, now)
+    found = pick(resolved, ASK, store, now, rng)
+    assert isinstance(found, Pick), found
+    candidate = found.candidate
+    opening = Opening("", "m", "r", ASK, candidate.key, found.tier, "", now)
+    lease = await store.reserve(
+        Grant(candidate, "me", 120.0, 10, "r", "", None, found.cursor, found.ring, opening), now
+    )
+    assert lease is not None
+    await store.settle(lease.id, OK, DEFAULT_POLICY, now, tell=done)
+
+
+def done(settlement: Settlement, kept: Kept | None) -> Told:
+    """What a report decides, but for the rules of turns: those are not the store's."""
+    assert kept is not None
+    turn = TurnState(kept.turn.id, "m", "r", ASK, 0.0)
+    return Told({"released": True, "cooldown": None, "next": DONE}, turn)
 
 
 async def for_a_while(store: Any, snapshot: Snapshot, seconds: float) -> dict[str, float]:
-    resolved, rng, done = resolve(snapshot, "m"), Random(1), 0
+    resolved, rng, count = resolve(snapshot, "m"), Random(1), 0
     started, cpu = time.perf_counter(), time.process_time()
     ends = started + seconds
 
     async def asker() -> None:
-        nonlocal done
+        nonlocal count
         while time.perf_counter() < ends:
             for _ in range(16):
                 await one(store, resolved, rng)
-            done += 16
+            count += 16
             await asyncio.sleep(0)
 
     await asyncio.gather(*(asker() for _ in range(AT_ONCE)))
     return {
-        "selects": done,
+        "selects": count,
         "wall_s": time.perf_counter() - started,
         "cpu_s": time.process_time() - cpu,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from benchmarks.redis_server import cpu_s, redis_server
 from benchmarks.servers import CPUS
@@ -22,20 +23,38 @@ def compare(costs: Costs) -> tuple[float, float]:
     with redis_server(CPUS) as url:
         writer = Asker(url)
         populate(writer)
-        number, _ = writer.newest_frame()
-        readers = [Asker(url) for _ in range(CONNECTIONS)]
-        known = [number] * CONNECTIONS
-        before, reckoned = cpu_s(writer.client), 0.0
+        newest, since = writer.newest_frame()
+        readers = [Reader(Asker(url), newest, since) for _ in range(CONNECTIONS)]
+        before, reckoned_us = cpu_s(writer.client), 0.0
         for start in range(0, GRANTS, BATCH):
-            reckoned += grant_and_settle(writer, start, costs)
-            for place in range(start // BATCH % 4, CONNECTIONS, 4):
-                frames = look(readers[place], known, place)
-                made = max(frames[0] - number, 0)
-                reckoned += costs.call.redis_us + costs.look.redis_us
-                reckoned += frames[1] * costs.read_entry_us
-                reckoned += made and frames[2] * costs.make_entry_us
-                number += made
-        return reckoned / 1e3, (cpu_s(writer.client) - before) * 1e3
+            reckoned_us += grant_and_settle(writer, start, costs)
+            for reader in readers[start // BATCH % 4 :: 4]:
+                reckoned_us += reader.look(costs, newest)
+                newest = max(newest, reader.known)
+        return reckoned_us / 1e3, (cpu_s(writer.client) - before) * 1e3
+
+
+@dataclass
+class Reader:
+    """A process that looks: the last frame it heard, and the step up to which it knows all."""
+
+    asker: Asker
+    known: int
+    since: str
+
+    def look(self, costs: Costs, newest: int) -> float:
+        """What it should take (microseconds); ``newest`` is the last frame made so far."""
+        (told,) = self.asker.call([asking.look(self.known, OLD_MS)])
+        took_us = costs.call.redis_us + costs.look.redis_us
+        if told[0] != "frames":  # this machine stood still for longer than frames are kept
+            (told,) = self.asker.call([asking.poll(self.since)])
+            took_us += costs.call.redis_us + costs.poll_entry_us * len(told[-1][0])
+        else:
+            took_us += costs.read_entry_us * sum(map(len, told[-1]))
+        if told[2] > newest:
+            took_us += costs.make_entry_us * len(told[-1][-1])
+        self.known, self.since = told[2], told[3]
+        return took_us
 
 
 def grant_and_settle(writer: Asker, start: int, costs: Costs) -> float:
@@ -45,16 +64,6 @@ def grant_and_settle(writer: Asker, start: int, costs: Costs) -> float:
     writer.call([asking.settle(lease_id) for lease_id, _ in granted])
     steps = costs.grant.redis_us + costs.settle.redis_us
     return 2 * costs.call.redis_us + BATCH * (steps + 2 * costs.touch_us)
-
-
-def look(reader: Asker, known: list[int], place: int) -> tuple[int, int, int]:
-    """The newest frame's number, entries read, entries of the newest."""
-    (told,) = reader.call([asking.look(known[place], OLD_MS)])
-    if told[0] != "frames":  # this machine stood still for longer than frames are kept
-        known[place], _ = reader.newest_frame()
-        return known[place], 0, 0
-    known[place] = told[2]
-    return told[2], sum(map(len, told[-1])), len(told[-1][-1]) if told[-1] else 0
 
 
 def report(costs: Costs) -> None:

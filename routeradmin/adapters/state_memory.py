@@ -8,7 +8,6 @@ see its own changes. Listeners are called on the thread that made the change, af
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from threading import RLock
 from typing import Any
@@ -16,10 +15,12 @@ from typing import Any
 from routeradmin.adapters.local_states import LocalStates
 from routeradmin.engine import accounting, durable, health
 from routeradmin.engine.eligibility import usable
+from routeradmin.engine.key_use import KeyBook, KeyRefused, KeyUse
 from routeradmin.engine.leases import LeaseBook, Record
 from routeradmin.engine.policy import Policy
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import (
+    Binding,
     CandidateKey,
     CandidateState,
     Change,
@@ -31,26 +32,27 @@ from routeradmin.engine.state import (
     ReportState,
     Settlement,
 )
+from routeradmin.engine.turn_book import Kept, Tell, TurnBook, TurnMoved
 from routeradmin.engine.turn_state import Opening, TurnState
 from routeradmin.engine.windows import roll, window
 
-TURN_KEPT_S = 3600.0
-TURNS_KEPT = 100_000
 REVIEW_EVERY_S = 0.2
 CURSORS_KEPT = 16_384
+OVER = (ReportState.REPEATED, ReportState.RELEASED)
 
 
 class MemoryStore:
-    """A StateStore whose async methods never suspend."""
+    """A StateStore whose async methods never suspend. ``mark``: see ``TurnBook``."""
 
-    def __init__(self, epoch: str | None = None) -> None:
+    def __init__(self, epoch: str | None = None, mark: int = 0) -> None:
         self.epoch = epoch or secrets.token_hex(8)
         self._seq = 0
         self._lock = RLock()
         self._local = LocalStates()
         self._book = LeaseBook()
         self._cursors: dict[str, int] = {}
-        self._turns: OrderedDict[str, tuple[float, TurnState | Opening]] = OrderedDict()
+        self._turns = TurnBook(mark)
+        self._keys = KeyBook()
         self._listeners: list[Listener] = []
         self._issued = 0
         self._bound = False
@@ -123,26 +125,43 @@ class MemoryStore:
 
     def _free(self, record: Record, now: float) -> None:
         accounting.free_slot(record.state)
+        self._keys.free(record.lease)
         self._local.review(record.state, now)
         self._seq += 1
+
+    def _use(self, record: Record, tokens: int) -> None:
+        accounting.settle_tokens(record.state, record.lease, tokens)
+        self._keys.settle(record.lease, tokens)
 
     async def reserve(self, grant: Grant, now: float) -> Lease | None:
         candidate, tokens = grant.candidate, grant.held_tokens
         with self._lock:
             if now >= self._book.next_end:
                 self._give_back_due(now)
+            self._raise_if_barred(grant, now)
             state = self._local.of(candidate)
             current = window(now)
-            if not usable(candidate, state, tokens, now, current, True):
+            if self._book.is_full or not usable(candidate, state, tokens, now, current, True):
                 return None
             accounting.take(state, tokens, now, current)
             lease = self._new_lease(grant, now, current)
+            if lease.is_charged:
+                self._keys.take(lease, now)
             self._book.add(lease, state)
+            self._turns.begun(grant, lease, now)
             self._local.review(state, now)
             if grant.cursor is not None:
                 self._advance(grant.cursor)
             self._seq += 1
         return lease
+
+    def _raise_if_barred(self, grant: Grant, now: float) -> None:
+        if grant.turn_version and self._turns.has_moved(grant.turn_id or "", grant.turn_version):
+            raise TurnMoved
+        if grant.allowance is not None:
+            limit = self._keys.refusal(grant.allowance, grant.held_tokens, now)
+            if limit is not None:
+                raise KeyRefused(limit)
 
     def _new_lease(self, grant: Grant, now: float, current: int) -> Lease:
         self._issued += 1
@@ -161,6 +180,7 @@ class MemoryStore:
             grant.route_id,
             grant.turn_id or lease_id,
             grant.policy_id,
+            grant.allowance is not None,
         )
 
     def _advance(self, name: str) -> None:
@@ -191,7 +211,7 @@ class MemoryStore:
             if record.phase is not ReportState.OPEN:
                 return False
             self._book.close(record, ReportState.RELEASED, now)
-            accounting.settle_tokens(record.state, record.lease, 0)
+            self._use(record, 0)
             self._free(record, now)
             return True
 
@@ -202,30 +222,56 @@ class MemoryStore:
         policy: Policy,
         now: float,
         generation: int | None = None,
+        tell: Tell | None = None,
     ) -> Settlement:
         with self._lock:
             self._give_back_due(now)
             record = self._book.find(lease_id, generation)
-            phase, state = record.phase, record.state
-            if phase in (ReportState.REPEATED, ReportState.RELEASED):
-                return Settlement(phase, record.lease, state.cooldown, (), record.answer)
-            if phase is ReportState.OPEN:
-                self._book.close(record, ReportState.REPEATED, now)
-                accounting.free_slot(state)
-            record.phase = ReportState.REPEATED
-            changes = self._judge(record, outcome, policy, now)
-            self._local.review(state, now)
-            self._seq += 1
-            settlement = Settlement(phase, record.lease, state.cooldown, changes)
+            phase, lease, cooldown = record.phase, record.lease, record.state.cooldown
+            changes: tuple[Change, ...] = ()
+            if phase in OVER:
+                if record.answer is not None or tell is None:
+                    return Settlement(phase, lease, cooldown, (), record.answer, is_first=False)
+            else:
+                changes = self._end(record, outcome, policy, now)
+            settlement = Settlement(phase, lease, record.state.cooldown, changes)
+            if tell is not None:
+                settlement = self._answered(record, settlement, tell, now)
         self._tell(changes)
         return settlement
+
+    def _end(
+        self, record: Record, outcome: Outcome, policy: Policy, now: float
+    ) -> tuple[Change, ...]:
+        if record.phase is ReportState.OPEN:
+            self._book.close(record, ReportState.REPEATED, now)
+            accounting.free_slot(record.state)
+            self._keys.free(record.lease)
+        record.phase = ReportState.REPEATED
+        changes = self._judge(record, outcome, policy, now)
+        self._local.review(record.state, now)
+        self._seq += 1
+        return changes
+
+    def _answered(
+        self, record: Record | None, settlement: Settlement, tell: Tell, now: float
+    ) -> Settlement:
+        """The settlement with its answer, and the turn moved on; all under one lock."""
+        turn_id = settlement.lease.turn_id or ""
+        kept = self._turns.load(turn_id, now)
+        told = tell(settlement, kept)
+        if told.turn is not None and kept is not None:
+            self._turns.save(told.turn, now, kept.version)
+        if record is not None:
+            record.answer = told.answer
+        return settlement._replace(answer=told.answer)
 
     def _judge(
         self, record: Record, outcome: Outcome, policy: Policy, now: float
     ) -> tuple[Change, ...]:
         lease, state = record.lease, record.state
         used = accounting.tokens_used(outcome, lease.held_tokens)
-        accounting.settle_tokens(state, lease, used)
+        self._use(record, used)
         # The key left the catalog, or its secret was rotated: nobody's health is at stake.
         if self._local.get(lease.key) is not state or lease.secret_version != state.secret_version:
             return ()
@@ -233,12 +279,6 @@ class MemoryStore:
             return health.failed(state, outcome, policy, now)
         accounting.sample(state, outcome)
         return health.succeeded(state, outcome, policy, lease.granted_at, now)
-
-    async def keep_answer(self, lease_id: str, answer: dict[str, Any], now: float) -> None:
-        with self._lock:
-            record = self._book.find(lease_id)
-            if record.answer is None:
-                record.answer = answer
 
     async def lease(self, lease_id: str) -> Lease:
         return self._book.find(lease_id).lease
@@ -285,20 +325,31 @@ class MemoryStore:
     async def phase(self, lease_id: str) -> ReportState:
         return self._book.find(lease_id).phase
 
-    async def load_turn(self, turn_id: str, now: float) -> TurnState | Opening | None:
-        saved_at, turn = self._turns.get(turn_id, (0.0, None))
-        return turn if now - saved_at < TURN_KEPT_S else None
-
-    async def save_turn(self, turn: TurnState | Opening, now: float) -> None:
-        """The store keeps the object itself: a caller that changes it saves it again."""
+    async def load_turn(self, turn_id: str, now: float) -> Kept | None:
         with self._lock:
-            turns = self._turns
-            known = turn.id in turns
-            turns[turn.id] = (now, turn)
-            if known:
-                turns.move_to_end(turn.id)
-            while len(turns) > TURNS_KEPT or next(iter(turns.values()))[0] < now - TURN_KEPT_S:
-                turns.popitem(last=False)
+            return self._turns.load(turn_id, now)
+
+    async def save_turn(self, turn: TurnState | Opening, now: float, version: int) -> bool:
+        with self._lock:
+            return self._turns.save(turn, now, version)
+
+    def note_turn(self, turn: TurnState, now: float, version: int) -> None:
+        with self._lock:
+            self._turns.save(turn, now, self._turns.after(version))
+
+    async def binding(self, names: Sequence[str], now: float) -> Binding | None:
+        return None
+
+    def bind_session(self, name: str, binding: Binding, now: float) -> None:
+        """There is no other process."""
+
+    def key_use(self, uid: str, now: float) -> KeyUse:
+        with self._lock:
+            return self._keys.of(uid, now)
+
+    def forget_keys(self, uids: Iterable[str]) -> None:
+        with self._lock:
+            self._keys.forget(uids)
 
     def export(self, now: float) -> Sequence[dict[str, Any]]:
         with self._lock:

@@ -106,8 +106,8 @@ def change_item(done: changes.Imported, *, dry_run: bool = False) -> dict[str, A
 def import_item(file: changes.FileImport, *, dry_run: bool) -> dict[str, Any]:
     return change_item(file.imported, dry_run=dry_run) | {
         "source": file.source,
-        "unmapped": [{"pointer": one.place, "detail": one.detail} for one in file.unmapped],
-        "notes": [{"pointer": one.place, "detail": one.detail} for one in file.notes],
+        "unmapped": [one.as_json() for one in file.unmapped],
+        "notes": [one.as_json() for one in file.notes],
     }
 
 

@@ -85,10 +85,19 @@ class ExplainedTarget(BaseModel):
     runtime: dict[str, Any]
 
 
+class FallbackRoute(BaseModel):
+    """Where a turn goes on: ``usable`` of its ``candidates`` may be used now."""
+
+    route_id: str
+    alias: str
+    usable: int
+    candidates: int
+
+
 class Explained(BaseModel):
-    """The last five are there only where they had a say: how ``auto`` was decided, the rule that
-    holds, the client's preferences and what was dropped of them, the session's binding, and a
-    custom selector that made no choice."""
+    """The last six are there only where they had a say: how ``auto`` was decided, the rule that
+    holds, the client's preferences and what was dropped of them, the session's binding, a custom
+    selector that made no choice, and the policy's fallback routes where nobody was selected."""
 
     route_id: str
     alias: str
@@ -103,6 +112,7 @@ class Explained(BaseModel):
     preferences: dict[str, Any] | None = None
     affinity: dict[str, Any] | None = None
     selector: dict[str, Any] | None = None
+    fallback_routes: list[FallbackRoute] | None = None
 
 
 class Simulated(BaseModel):

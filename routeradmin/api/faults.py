@@ -15,7 +15,7 @@ from ninja.errors import HttpError, ValidationError
 
 from routeradmin.api import etags
 from routeradmin.api.problems import Problem, pointer
-from routeradmin.services.changes import AlreadyExists, InUse, Invalid, NotFound, Stale
+from routeradmin.services.changes import AlreadyExists, InUse, Invalid, NotFound, Stale, Unfit
 
 log = logging.getLogger(__name__)
 UNREACHABLE = (OperationalError, InterfaceError)
@@ -100,7 +100,17 @@ def on_invalid(request: HttpRequest, fault: Invalid) -> HttpResponse:
         "request_too_large" if too_big else "invalid_request",
         "The change was not accepted and nothing was applied; 'errors' lists every place.",
         errors=[(problem.pointer, problem.detail) for problem in fault.problems[:MOST_LISTED]],
+        more=_left_open(fault) if isinstance(fault, Unfit) else None,
     ).response()
+
+
+def _left_open(fault: Unfit) -> dict[str, Any]:
+    """As an accepted file's answer tells it."""
+    return {
+        "source": fault.source,
+        "unmapped": [one.as_json() for one in fault.unmapped],
+        "notes": [one.as_json() for one in fault.notes],
+    }
 
 
 def on_unknown(request: HttpRequest, fault: NotFound) -> HttpResponse:

@@ -16,12 +16,14 @@ class Severity(StrEnum):
 class Problem:
     """One finding. ``pointer`` is RFC 6901 (``/serving_models/3/weight``); ``""`` is the whole.
 
-    ``detail`` says what to do next and never holds a value other than an id or a name.
+    ``detail`` says what to do next and never holds a value other than an id or a name. ``other``:
+    the second place of a clash, which is told where the first is not at hand.
     """
 
     pointer: str
     detail: str
     severity: Severity = Severity.ERROR
+    other: str = ""
 
     def __str__(self) -> str:
         return f"{self.pointer or '/'}: {self.detail}"

@@ -42,6 +42,7 @@ ERRORS: tuple[Check, ...] = (
 WARNINGS: tuple[Check, ...] = (
     warnings.fallback_cycles,
     warnings.idle_routes,
+    warnings.unused_tiers,
     warnings.unused_accounts,
     warnings.zero_weights,
     warnings.idle_rules,
@@ -108,10 +109,22 @@ def _as_in_file(problem: Problem, checked: Document, places: dict[str, dict[str,
     kind, *rest = problem.pointer.split("/")[1:] or [""]
     if kind not in places or not rest:
         return problem
+    at = _place_in_file(problem.pointer, checked, places)
+    at = at or _place_in_file(problem.other, checked, places)
+    if at:
+        return replace(problem, pointer=at, other="")
     key = key_of(getattr(checked, kind)[int(rest[0])])
-    if key not in places[kind]:
-        return replace(problem, pointer="", detail=f"{kind} {key}: {problem.detail}")
-    return replace(problem, pointer="/".join(["", kind, str(places[kind][key]), *rest[1:]]))
+    return replace(problem, pointer="", detail=f"{kind} {key}: {problem.detail}", other="")
+
+
+def _place_in_file(place: str, checked: Document, places: dict[str, dict[str, int]]) -> str:
+    """The same place in the file; empty where the file lacks the entry."""
+    kind, *rest = place.split("/")[1:] or [""]
+    if not rest:
+        return ""
+    key = key_of(getattr(checked, kind)[int(rest[0])])
+    found = places[kind].get(key)
+    return "" if found is None else "/".join(["", kind, str(found), *rest[1:]])
 
 
 def _guarded(scope: Scope, field: str, judge: CheckUrl) -> Iterator[Problem]:

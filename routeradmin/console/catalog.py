@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,15 @@ class Index:
     targets_of_route: Mapping[str, list[Any]]
     routes_of_deployment: Mapping[str, list[str]]
     route_of_target: Mapping[str, str]
+
+    def alias_of(self, route_id: str) -> str:
+        """What people call a route; one that is not in the catalog keeps its id."""
+        route = self.routes.get(route_id)
+        return route.alias if route else route_id
+
+    def route_called(self, text: str) -> str:
+        """The id of the route with this alias; the text itself where there is none."""
+        return next((one.id for one in self.document.routes if one.alias == text), text)
 
     def accounts_of(self, deployment: Any) -> tuple[str, ...]:
         """A deployment's own credentials, else its endpoint's."""
@@ -79,15 +88,26 @@ def index() -> Index:
     return _latest[0]
 
 
-def choices(kind: str, label: str = "name") -> Callable[[], list[tuple[str, str]]]:
+@dataclass(frozen=True, slots=True)
+class Choices:
     """Id and readable name of every entry of a kind, for a select."""
 
-    def offered() -> list[tuple[str, str]]:
-        return sorted((entry.id, _labelled(entry, label)) for entry in getattr(document(), kind))
+    kind: str
+    label: str = "name"
 
-    return offered
+    def __call__(self) -> list[tuple[str, str]]:
+        entries = getattr(document(), self.kind)
+        offered = [(entry.id, _labelled(entry, self.label)) for entry in entries]
+        return sorted(offered, key=lambda pair: pair[1])
+
+
+def choices(kind: str, label: str = "name") -> Choices:
+    return Choices(kind, label)
 
 
 def _labelled(entry: Any, label: str) -> str:
+    """A route is called by its alias; everything else by its id."""
     text = getattr(entry, label, None)
-    return f"{entry.id} – {text}" if text and text != entry.id else entry.id
+    if not text or text == entry.id:
+        return str(entry.id)
+    return f"{text} – {entry.id}" if label == "alias" else f"{entry.id} – {text}"

@@ -11,17 +11,11 @@ from routeradmin.access.models import ApiKey
 from routeradmin.catalog.diff import Diff, EntryChange
 from routeradmin.catalog.document import Document
 from routeradmin.console import catalog, traffic
+from routeradmin.console.nouns import Cell, route_of
 from routeradmin.console.questions import Affected
 from routeradmin.console.standing import rows_of
+from routeradmin.console.wording import one_of
 from routeradmin.services import changes
-
-WORDS = {
-    "accounts": "credential",
-    "serving_models": "deployment",
-    "policies": "policy",
-    "aliases": "alias",
-    "defaults": "defaults",
-}
 
 
 def of(found: Diff, after: Document) -> list[Affected]:
@@ -56,12 +50,16 @@ def page_of(noun: str, uid: str) -> str:
         return ""
 
 
+def named_cell(noun: str, uid: str) -> Cell:
+    """An object as it is called, with a link where it has a page; a target by its route."""
+    index = catalog.index()
+    if noun == "targets":
+        noun, uid = "routes", index.route_of_target.get(uid, uid)
+    return route_of(index, uid) if noun == "routes" else Cell(uid, url=page_of(noun, uid))
+
+
 def _kinds(found: Diff) -> set[str]:
     return {one.kind for one in found.removed}
-
-
-def _word(kind: str) -> str:
-    return WORDS.get(kind, kind.removesuffix("s"))
 
 
 def _page(kind: str, uid: str) -> str:
@@ -102,7 +100,7 @@ def _gone_others(gone: dict[str, list[str]]) -> Iterator[Affected]:
     for kind, uids in gone.items():
         if kind not in ("routes", "serving_models", "targets"):
             for uid in uids:
-                yield Affected(_word(kind), uid, "goes", _page(kind, uid))
+                yield Affected(one_of(kind), uid, "goes", _page(kind, uid))
 
 
 def _changed_routes(found: Diff, after: Document) -> Iterator[Affected]:
@@ -125,7 +123,7 @@ def _changed_routes(found: Diff, after: Document) -> Iterator[Affected]:
 def _changed_others(found: Diff) -> Iterator[Affected]:
     for one in found.changed:
         if one.kind not in ("routes", "targets"):
-            yield Affected(_word(one.kind), one.id, _fields(one), _page(one.kind, one.id))
+            yield Affected(one_of(one.kind), one.id, _fields(one), _page(one.kind, one.id))
 
 
 def _fields(one: EntryChange) -> str:

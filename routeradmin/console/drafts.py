@@ -13,6 +13,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from django import forms
 
+from routeradmin.console.fields import One
+
 STEP = "__"
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
 OWN_FIELDS = ("version", "seen", "reason")
@@ -82,6 +84,14 @@ class Draft(forms.Form):
         flat = flattened(fields, cls.names())
         own = {"version": str(version), "seen": json.dumps(flat, default=str)}
         return cls(initial={**flat, **own}, exists=True)
+
+    def lacking(self) -> list[str]:
+        """Kinds of the catalog of which this form needs one, and there is none."""
+        return [
+            field.source.kind
+            for field in self.fields.values()
+            if isinstance(field, One) and field.required and not field.source()
+        ]
 
     def own_names(self) -> list[str]:
         return [name for name in self.fields if name not in OWN_FIELDS]

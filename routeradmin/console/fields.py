@@ -8,8 +8,9 @@ from typing import Any
 from django import forms
 from django.utils.safestring import SafeString
 
+from routeradmin.console.catalog import Choices
+
 MOST_BOXES = 50
-Choices = Callable[[], Iterable[tuple[str, str]]]
 
 
 class Words(forms.CharField):
@@ -79,6 +80,8 @@ class One(forms.ChoiceField):
     """A choice among what the catalog holds now; optional ones have an empty first line."""
 
     def __init__(self, choices: Choices, *, empty: str | None = None, **kwargs: Any) -> None:
+        self.source = choices
+
         def offered() -> list[tuple[str, str]]:
             first = [("", empty if empty is not None else "Choose …")]
             return [*first, *choices()]
@@ -107,7 +110,7 @@ class Several(forms.MultipleChoiceField):
 
     widget = Ticks
 
-    def __init__(self, choices: Choices, **kwargs: Any) -> None:
+    def __init__(self, choices: Callable[[], Iterable[tuple[str, str]]], **kwargs: Any) -> None:
         super().__init__(choices=lambda: list(choices()), required=False, **kwargs)
 
 

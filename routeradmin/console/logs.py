@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,12 +13,16 @@ PAGE = 50
 
 
 class Sought(NamedTuple):
-    """A filter: its name in the URL, its title, its lookup, and what a select offers."""
+    """A filter: its name in the URL, its title, its lookup, and what a select offers.
+
+    ``meant`` turns what was typed into the value that is looked up.
+    """
 
     name: str
     title: str
     lookup: str
     options: Sequence[str] = ()
+    meant: Callable[[str], str] = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ def _matching(log: Log, rows: QuerySet[Any, Any], query: QueryDict) -> QuerySet[
     for one in log.filters:
         value = query.get(one.name, "").replace("\0", "")
         if value:
-            rows = rows.filter(**{one.lookup: value})
+            rows = rows.filter(**{one.lookup: one.meant(value)})
     # A filter on attempts joins one row per attempt; grouping by id is cheaper than DISTINCT.
     if any("__" in one.lookup and query.get(one.name) for one in log.filters):
         rows = rows.model._default_manager.filter(pk__in=rows.order_by().values("pk"))

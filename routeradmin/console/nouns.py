@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.urls import reverse
@@ -15,7 +16,8 @@ from routeradmin.console.drafts import Draft
 
 
 class Cell(NamedTuple):
-    """One value of a list or a fact sheet; ``url`` makes it a link, ``state`` a badge.
+    """One value of a list or a fact sheet; ``url`` makes it a link, ``state`` a badge, ``links``
+    several.
 
     ``live`` is the cell's name in the socket's frames.
     """
@@ -25,6 +27,7 @@ class Cell(NamedTuple):
     state: str = ""
     sub: str = ""
     tags: Sequence[str] = ()
+    links: Sequence[Cell] = ()
     live: str = ""
 
 
@@ -42,11 +45,12 @@ class Column(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A filter of the list: the query's name, what it offers, what an entry has."""
+    """A filter of the list: the query's name, what it offers (values, or values with what they are
+    called), what an entry has."""
 
     name: str
     title: str
-    offered: Callable[[Index], Sequence[str]]
+    offered: Callable[[Index], Sequence[str | tuple[str, str]]]
     of: Callable[[Entry, Index], str | Sequence[str]]
 
 
@@ -71,6 +75,7 @@ class Noun:
     preview: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     publishes: bool = True  # a save makes a revision
     has_bulk: bool = False  # rows can be ticked and acted on together
+    called: Callable[[Entry], str] | None = None  # its name for people, where that is not the key
     more: Callable[[Entry, Index], Mapping[str, Any]] = field(default=lambda entry, index: {})
 
     @property
@@ -88,6 +93,9 @@ class Noun:
     def entries_of(self, document: Document) -> Sequence[Entry]:
         found: Sequence[Entry] = getattr(document, self.kind)
         return found
+
+    def name_of(self, entry: Entry) -> str:
+        return self.called(entry) if self.called else str(getattr(entry, self.key))
 
     def find(self, index: Index, uid: str) -> Entry | None:
         return next((one for one in self.entries(index) if getattr(one, self.key) == uid), None)
@@ -112,6 +120,27 @@ def as_cell(value: Cell | str | int | float | None) -> Cell:
 def link(slug: str, uid: str, sub: str = "") -> Cell:
     """A link to another object's page."""
     return Cell(uid, url=reverse(f"{slug}-one", args=[uid]), sub=sub) if uid else Cell("–")
+
+
+def route_of(index: Index, uid: str) -> Cell:
+    """A route by its alias, with its id where that differs; one that is not in the catalog, such
+    as ``provider:model``, by its id."""
+    route = index.routes.get(uid)
+    if route is None:
+        return Cell(uid or "–")
+    url = reverse("routes-one", args=[uid])
+    return Cell(route.alias, url=url, sub=uid if uid != route.alias else "")
+
+
+def routes_of(index: Index, uids: Iterable[str]) -> Cell:
+    """Several routes; a dash for none."""
+    found = [route_of(index, uid) for uid in uids]
+    return Cell("" if found else "–", links=found)
+
+
+def routes_by_alias(index: Index) -> list[tuple[str, str]]:
+    """Ids and aliases, for a filter."""
+    return sorted(((route.id, route.alias) for route in index.document.routes), key=itemgetter(1))
 
 
 def named(slug: str) -> Read:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from asgiref.sync import async_to_sync
 
-from routeradmin.console import board, standing
+from routeradmin.console import board
 from routeradmin.engine.errors import EngineError
 from routeradmin.journal.models import Attempt, Event
-from routeradmin.services import explaining, runtime
+from routeradmin.services import candidates, explaining, runtime
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
 
@@ -59,8 +59,13 @@ def context(uid: str, wanted: board.Filter) -> dict[str, Any]:
 
 
 def row_of(uid: str) -> Row | None:
-    rows = (row for found in standing.by_deployment().values() for row in found)
-    return next((row for row in rows if row["id"] == uid), None)
+    current = runtime.get()
+    snapshot, states = current.current.snapshot, current.store.states()
+    for place, state in candidates.observed(snapshot, states):
+        if str(place.candidate.key) == uid:
+            row = candidates.candidate_json(place, state, current.clock())
+            return board.offered(row, snapshot)
+    return None
 
 
 def explained(row: Row) -> list[Why]:

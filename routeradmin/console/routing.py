@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from django.urls import reverse
 
+from routeradmin.console import catalog
+
 Told = Mapping[str, Any]
 SIGNS = {
     "image": "an image",
@@ -40,7 +42,7 @@ def decision(found: Told) -> Part:
     uid = found.get("intent")
     lines = [_decided(found)]
     if uid and found.get("route_id"):
-        lines[0] += f" It goes to route {found['route_id']}."
+        lines[0] += f" It goes to route {catalog.index().alias_of(found['route_id'])}."
     lines += [text for text in (_saw(found), _near(found), _cache(found)) if text]
     if found.get("classifier") and found.get("tier") != "classifier":
         lines.append(f"Classifier: {found['classifier']}.")

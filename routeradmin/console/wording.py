@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 FALLBACK_TITLES = (
@@ -10,6 +11,20 @@ FALLBACK_TITLES = (
     ("content_policy", "Content policy"),
     ("rate_limit", "Rate limit or quota"),
 )
+
+
+ONES = {
+    "accounts": "credential",
+    "serving_models": "deployment",
+    "policies": "policy",
+    "aliases": "alias",
+    "defaults": "defaults",
+}
+
+
+def one_of(kind: str) -> str:
+    """What one entry of the document's list is called."""
+    return ONES.get(kind, kind.removesuffix("s"))
 
 
 def seconds(value: float) -> str:
@@ -78,9 +93,9 @@ def cooldown_words(rules: Any) -> list[str]:
     ]
 
 
-def fallback_words(fallback: Any) -> list[str]:
+def fallback_words(fallback: Any, alias_of: Callable[[str], str]) -> list[str]:
     lists = [(title, getattr(fallback, name)) for name, title in FALLBACK_TITLES]
-    given = [f"{title}: {', '.join(routes)}." for title, routes in lists if routes]
+    given = [f"{title}: {', '.join(map(alias_of, routes))}." for title, routes in lists if routes]
     return given or ["No fallback routes."]
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from routeradmin.adapters.alarms import Alarm, after
 from routeradmin.dataplane.http import ClientGone, Header
 from routeradmin.engine.outcome import Ending
+from routeradmin.services import admission
 from routeradmin.services.inference.interrupt import Interrupt
 from routeradmin.services.keys import Key
 
@@ -60,7 +61,7 @@ class Client:
     def limits(self) -> list[Header]:
         """What is left of the key's limits now."""
         runtime = self._exchange.runtime
-        return runtime.limits.headers(self._key, runtime.clock())
+        return admission.headers(runtime, self._key, runtime.clock())
 
     async def begin(self) -> None:
         turning = self.turning

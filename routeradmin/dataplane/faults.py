@@ -51,6 +51,7 @@ def _plain(status: int, code: str, param: str | None = None) -> Callable[[Except
 ANSWERS: dict[type[Exception], Callable[[Any], ApiError]] = {
     refusals.Refused: refused,
     refusals.RouteNotAllowed: _plain(403, "model_access_denied", "model"),
+    refusals.TooManyExcluded: _plain(422, "invalid_request", "exclude"),
     refusals.TurnNotFound: _plain(404, "turn_not_found", "turn"),
     refusals.TurnMismatch: _plain(422, "turn_mismatch", "model"),
     refusals.TurnHalted: halted,

@@ -31,6 +31,7 @@ PATH = "/ws/select"
 MOST_AT_ONCE = 1024
 LEAST_HELD = 1024  # leases that are looked through for those that are over
 MOST_FRAME_BYTES = 1024 * 1024
+MOST_BYTES_AT_ONCE = 4 * MOST_FRAME_BYTES
 CLOSE_CODES = {401: 4401, 403: 4403}
 
 Op = Callable[[str, bytes, Key], Awaitable[bytes]]
@@ -72,6 +73,7 @@ class DecisionSocket:
         self._many = LEAST_HELD
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
+        self._bytes = 0  # of the frames under way
         self._ops: dict[str, tuple[Op, tuple[str, ...]]] = {
             "select": (self._select, ("select",)),
             "report": (self._report, ("select",)),
@@ -81,11 +83,14 @@ class DecisionSocket:
         }
 
     async def take(self, frame: bytes) -> None:
-        """Start on a frame; waits while too many are under way."""
+        """Start on a frame; waits while too many, or too much, is under way."""
         await self._room.acquire()
+        while self._tasks and self._bytes + len(frame) > MOST_BYTES_AT_ONCE:
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        self._bytes += len(frame)
         task = asyncio.create_task(self._answer(frame))
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(lambda done: self._done(done, len(frame)))
 
     async def close(self) -> None:
         """Stop what is under way and give every lease back."""
@@ -98,8 +103,9 @@ class DecisionSocket:
             except (LeaseFenced, LeaseNotFound):
                 log.debug("lease %s of a closed socket was over already", lease_id)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _done(self, task: asyncio.Task[None], size: int) -> None:
         self._tasks.discard(task)
+        self._bytes -= size
         self._room.release()
 
     async def _answer(self, frame: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from routeradmin.engine.outcome import AttemptFacts
 from routeradmin.engine.snapshot import Candidate
-from routeradmin.engine.state import StateStore
+from routeradmin.engine.store import StateStore
 
 T = TypeVar("T")
 WARNING = "warning"

@@ -12,6 +12,7 @@ from typing import Any
 
 from routeradmin.engine.describe import runtime_json
 from routeradmin.engine.eligibility import all_rejections, ruling
+from routeradmin.engine.fallback_routes import followed
 from routeradmin.engine.intents import Decision
 from routeradmin.engine.objects import Capabilities, Rule
 from routeradmin.engine.refusal import Refusal
@@ -62,8 +63,27 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
+class Further:
+    """A fallback route of the policy, and how many of its candidates may be used now."""
+
+    resolved: Resolved
+    usable: int
+    candidates: int
+
+    def as_json(self) -> dict[str, Any]:
+        route = self.resolved.route
+        return {
+            "route_id": route.id,
+            "alias": route.alias,
+            "usable": self.usable,
+            "candidates": self.candidates,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """The whole answer. ``chosen`` is what select would answer now with the same draws."""
+    """The whole answer. ``chosen`` is what select would answer now with the same draws, ``further``
+    where a turn goes on when that is nobody."""
 
     resolved: Resolved
     input_tokens: int | None
@@ -73,6 +93,7 @@ class Explanation:
     request: SelectRequest | None = None
     decision: Decision | None = None
     affinity: Mapping[str, Any] | None = None
+    further: tuple[Further, ...] = ()
 
     @property
     def winner(self) -> CandidateKey | None:
@@ -106,6 +127,8 @@ class Explanation:
             found["affinity"] = dict(self.affinity)
         if isinstance(self.chosen, Pick) and self.chosen.note:
             found["selector"] = {"strategy": self.resolved.route.strategy, "note": self.chosen.note}
+        if self.further:
+            found["fallback_routes"] = [one.as_json() for one in self.further]
         return found
 
 
@@ -143,7 +166,18 @@ def explain_route(
         for candidate, reasons in all_rejections(resolved.route, request, view, now)
     )
     rule = ruling(resolved.route, request, now)
-    return Explanation(resolved, request.input_tokens, chosen, targets, rule, request)
+    further: tuple[Further, ...] = ()
+    if isinstance(chosen, Refusal):
+        routes = followed(resolved, request, chosen)
+        further = tuple(_further(one, request, view, now) for one in routes)
+    return Explanation(
+        resolved, request.input_tokens, chosen, targets, rule, request, further=further
+    )
+
+
+def _further(resolved: Resolved, request: SelectRequest, view: StateView, now: float) -> Further:
+    found = all_rejections(resolved.route, request, view, now)
+    return Further(resolved, sum(not reasons for _, reasons in found), len(found))
 
 
 def provenance(candidate: Candidate) -> dict[str, str]:

@@ -17,6 +17,7 @@ from routeradmin.engine.state import (
 
 REMEMBER_S = 3600.0  # a closed lease is remembered this long, so that a repeated report is known
 REMEMBER_COUNT = 100_000
+MOST_OPEN = 250_000  # of one process: a caller that takes leases and forgets them has an end
 _STALE_SLACK = 1024
 
 
@@ -41,6 +42,10 @@ class LeaseBook:
         self._ends: list[tuple[float, str]] = []
         self._closed: deque[tuple[float, str]] = deque()
         self.open_count = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.open_count >= MOST_OPEN
 
     def add(self, lease: Lease, state: CandidateState) -> None:
         self._records[lease.id] = Record(lease, state)
@@ -83,6 +88,15 @@ class LeaseBook:
         while closed and (closed[0][0] < now - REMEMBER_S or len(closed) > REMEMBER_COUNT):
             records.pop(closed.popleft()[1], None)
         self._sweep()
+
+    def forget_next(self) -> None:
+        """Let go of the open lease that ends first, where it is in another book too."""
+        while self._ends:
+            record = self._records.get(heappop(self._ends)[1])
+            if record is not None and record.phase is ReportState.OPEN:
+                del self._records[record.lease.id]
+                self.open_count -= 1
+                return
 
     def due(self, now: float) -> list[Record]:
         """Open leases whose time is over, taken off the heap; the caller closes them."""

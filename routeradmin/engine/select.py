@@ -22,9 +22,9 @@ from routeradmin.engine.state import (
     Grant,
     Lease,
     Ring,
-    StateStore,
     StateView,
 )
+from routeradmin.engine.store import StateStore
 from routeradmin.engine.strategies import Field, Strategy
 from routeradmin.engine.tables import Table
 

@@ -191,6 +191,18 @@ class Snapshot:
     has_intents: bool = False  # whether they decide about ``auto``
     rule_headers: frozenset[str] = frozenset()  # names of request headers that a rule reads
     derived: OrderedDict[tuple[str, str], Route] = field(default_factory=OrderedDict, repr=False)
+    excludables: list[dict[str, str]] = field(default_factory=list, repr=False)
+
+    def excludable(self) -> dict[str, str]:
+        """Every id of a deployment or candidate, by itself: a caller's text for one is not kept
+        where ours will do."""
+        if not self.excludables:
+            names = list(self.deployments)
+            for deployment in self.deployments.values():
+                for credential in deployment.credentials:
+                    names.append(str(CandidateKey(deployment.id, credential.id)))
+            self.excludables.append({name: name for name in names})
+        return self.excludables[0]
 
 
 EMPTY = Snapshot(revision=0, config_digest="")

@@ -1,4 +1,4 @@
-"""Runtime state of candidates, and the protocol of the store that keeps it.
+"""Runtime state of candidates, leases on them, and what choosing reads of both.
 
 Time is one float everywhere: seconds since the epoch on a clock that never steps (see
 ``adapters.clock``). Remaining time is therefore never above what was set.
@@ -6,14 +6,14 @@ Time is one float everywhere: seconds since the epoch on a clock that never step
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from routeradmin.engine.policy import Policy
-    from routeradmin.engine.snapshot import Candidate, Snapshot
+    from routeradmin.engine.key_use import Allowance
+    from routeradmin.engine.snapshot import Candidate
     from routeradmin.engine.tables import Table
     from routeradmin.engine.turn_state import Opening, TurnState
 
@@ -130,6 +130,7 @@ class CandidateState:
     # runs, healthy, below every limit); choosing then skips the checks: ``accounting.suspicious``.
     suspect: bool = True
     version: int = 0  # of the health record, where a store shares it with other processes
+    counted_at: int = 0  # that store's step which changed the counters last
 
 
 class Lease(NamedTuple):
@@ -147,6 +148,15 @@ class Lease(NamedTuple):
     route_id: str
     turn_id: str | None = None
     policy_id: str = ""
+    is_charged: bool = False  # on its owner too, an API key that has limits
+
+
+class Binding(NamedTuple):
+    """Where a session likes to stay, until when; ``before`` is where it was until it moved."""
+
+    key: CandidateKey
+    until: float
+    before: CandidateKey | None = None
 
 
 class Ring(NamedTuple):
@@ -174,6 +184,11 @@ class Grant(NamedTuple):
     """What a reservation asks for. ``cursor`` names the round-robin cursor to advance, if any.
 
     With a ``ring`` the lease may be on another member of it than ``candidate``: see its key.
+
+    Of a turn that outlives its request, the store keeps with the grant that this attempt began:
+    ``keep`` is a new turn as it stood before (an ``Opening`` gets its ids from the lease),
+    ``turn_version`` the version at which an older one was loaded. ``allowance``: what the owner,
+    an API key, may use, if it has limits.
     """
 
     candidate: Candidate
@@ -185,6 +200,9 @@ class Grant(NamedTuple):
     turn_id: str | None = None
     cursor: str | None = None
     ring: Ring | None = None
+    keep: TurnState | Opening | None = None
+    turn_version: int = 0
+    allowance: Allowance | None = None
 
     def granted(self, lease: Lease) -> Candidate:
         """The candidate that a lease for this grant is on."""
@@ -243,13 +261,17 @@ class Change:
 
 
 class Settlement(NamedTuple):
-    """What a report did: how it met the lease, the cooldown it set or left, the changes."""
+    """What a report did: how it met the lease, the cooldown it set or left, the changes.
+
+    ``answer`` is the first report's; ``is_first``: this report is the one that gave it.
+    """
 
     state: ReportState
     lease: Lease
     cooldown: Cooldown | None
     changes: tuple[Change, ...] = ()
-    answer: dict[str, Any] | None = None  # REPEATED: the first answer, as it was stored
+    answer: dict[str, Any] | None = None
+    is_first: bool = True
 
 
 class LeaseNotFound(Exception):
@@ -281,113 +303,3 @@ class StateView(Protocol):
     def cursor(self, name: str) -> int:
         """The round-robin cursor's next value, without moving it."""
         ...
-
-
-class StateStore(StateView, Protocol):
-    """Leases, windows, cursors, cooldowns, health; turns and first report answers.
-
-    Two implementations pass one shared test suite. Every ``now`` is the caller's clock.
-    """
-
-    epoch: str
-
-    @property
-    def seq(self) -> int:
-        """Grows by at least one with every change that a reader could see."""
-        ...
-
-    def bind(self, snapshot: Snapshot) -> None:
-        """Serve this snapshot: keep state by key, forget departed keys, and where a credential's
-        ``secret_version`` moved, clear its cooldowns."""
-        ...
-
-    def states(self) -> Iterable[CandidateState]: ...
-
-    def expire(self, now: float) -> Sequence[Lease]:
-        """Give back every lease whose time is over; reading paths may rely on the caller's tick."""
-        ...
-
-    async def reserve(self, grant: Grant, now: float) -> Lease | None:
-        """Take one slot atomically: parallel, rpm and tpm checked and charged together.
-
-        A grant without a turn begins one: the lease's id is the turn's.
-
-        None: another caller took the last one.
-        """
-        ...
-
-    async def renew(
-        self, lease_id: str, ttl_s: float, now: float, generation: int | None = None
-    ) -> Lease:
-        """Raises LeaseNotFound, LeaseFenced."""
-        ...
-
-    async def release(self, lease_id: str, now: float, generation: int | None = None) -> bool:
-        """Give back without an outcome; False when it was given back before.
-
-        Raises LeaseNotFound, LeaseFenced.
-        """
-        ...
-
-    async def settle(
-        self,
-        lease_id: str,
-        outcome: Outcome,
-        policy: Policy,
-        now: float,
-        generation: int | None = None,
-    ) -> Settlement:
-        """Give back with an outcome: usage, latency, health and cooldown change together.
-
-        An outcome obtained with a secret that was rotated since changes nothing but the slot.
-        Raises LeaseNotFound, LeaseFenced (wrong generation only).
-        """
-        ...
-
-    async def keep_answer(self, lease_id: str, answer: dict[str, Any], now: float) -> None:
-        """Remember the first report's answer for reports that repeat it."""
-        ...
-
-    async def lease(self, lease_id: str) -> Lease:
-        """Raises LeaseNotFound."""
-        ...
-
-    async def set_cooldown(
-        self, key: CandidateKey, seconds: float, set_by: str, message: str, now: float
-    ) -> Change:
-        """A manual cooldown; a later end of a running one wins."""
-        ...
-
-    async def clear(self, key: CandidateKey, set_by: str, now: float) -> Change | None:
-        """Both levels and all counts 0, health healthy, no cooldown."""
-        ...
-
-    async def probed(
-        self,
-        key: CandidateKey,
-        ok: bool,
-        threshold: int,
-        policy: Policy,
-        outcome: Outcome,
-        now: float,
-    ) -> Sequence[Change]: ...
-
-    async def phase(self, lease_id: str) -> ReportState:
-        """What a report would meet; REPEATED after one. Raises LeaseNotFound."""
-        ...
-
-    async def load_turn(self, turn_id: str, now: float) -> TurnState | Opening | None: ...
-
-    async def save_turn(self, turn: TurnState | Opening, now: float) -> None:
-        """Turns are kept one hour after their last change."""
-        ...
-
-    def listen(self, listener: Listener) -> None:
-        """Be called, synchronously, with every journal-worthy change after it is visible."""
-        ...
-
-    def export(self, now: float) -> Sequence[dict[str, Any]]:
-        """Durable part (cooldowns, levels, health, evidence) of every candidate that has some."""
-        ...
-
-    def restore(self, records: Iterable[dict[str, Any]], now: float) -> None: ...

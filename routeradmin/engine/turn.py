@@ -18,6 +18,7 @@ from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import AUTO, Resolved, resolve
 from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import CandidateKey, Outcome, Settlement, StateView
+from routeradmin.engine.turn_book import Claim, Kept
 from routeradmin.engine.turn_path import Path
 from routeradmin.engine.turn_rules import fallback_list, verdict
 from routeradmin.engine.turn_state import Attempt, HaltReason, Mood, Opening, TurnState
@@ -33,6 +34,7 @@ class Turn:
         self.state = state
         self.resolved = resolved
         self.policy = resolved.route.policy
+        self.version = 0  # of the kept turn that this one came from
         self._path = Path(state, resolved)
         self._halt: Halt | None = None
 
@@ -69,6 +71,19 @@ class Turn:
         return cls(state, resolved)
 
     @classmethod
+    def of(cls, kept: Kept, snapshot: Snapshot) -> Turn:
+        """A kept turn on the snapshot of now, with the attempt that was begun since it was put
+        down. Raises ModelNotFound if its route is gone."""
+        if isinstance(kept.turn, Opening):
+            turn = cls.reopen(kept.turn, snapshot)
+        else:
+            turn = cls.resume(kept.turn, snapshot)
+        turn.version = kept.version
+        if kept.claim is not None:
+            turn._take_up(kept.claim)
+        return turn
+
+    @classmethod
     def resume(cls, state: TurnState, snapshot: Snapshot) -> Turn:
         """A kept turn, on the snapshot of now. Raises ModelNotFound if its route is gone."""
         route = snapshot.routes.get(state.route_id)
@@ -98,11 +113,20 @@ class Turn:
         )
         limit_s = turn.policy.turn.deadline_s
         turn.state.deadline_at = None if limit_s is None else opening.at + limit_s
-        for candidate in turn.resolved.route.candidates:
-            if candidate.key == opening.key and candidate.tier == opening.tier:
-                step = Try(candidate, None, turn.resolved, opening.tier)
-                turn.begin(step, opening.at, opening.lease_id)
+        turn._take_up(
+            Claim(opening.key, opening.route_id, opening.tier, opening.lease_id, opening.at)
+        )
         return turn
+
+    def _take_up(self, claim: Claim) -> None:
+        """Begin the attempt that was claimed; none where its candidate left the catalog."""
+        resolved = self.resolved
+        route = resolved.snapshot.routes.get(claim.route_id)
+        if claim.route_id != resolved.route.id and route is not None:
+            resolved = Resolved(route, None, resolved.requested, resolved.snapshot)
+        for candidate in resolved.route.candidates:
+            if candidate.key == claim.key and candidate.tier == claim.tier:
+                self.begin(Try(candidate, None, resolved, claim.tier), claim.at, claim.lease_id)
 
     def catch_up(self, step: Try, now: float, lease_id: str) -> None:
         """The first attempt was begun without this machine: ``step`` is what it would have said."""

@@ -11,14 +11,14 @@ from random import Random
 
 from routeradmin.engine.backoff import round_wait_s
 from routeradmin.engine.eligibility import falls_back
-from routeradmin.engine.errors import ModelNotFound
+from routeradmin.engine.fallback_routes import after_refusal, as_used_by
 from routeradmin.engine.objects import WhenExhausted
 from routeradmin.engine.refusal import UNSUPPORTED, Refusal, refuse
-from routeradmin.engine.resolve import Resolved, resolve
+from routeradmin.engine.resolve import Resolved
 from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import CandidateKey, Settlement, StateView
 from routeradmin.engine.turn_ground import Ground
-from routeradmin.engine.turn_rules import OWN_LIST_ONLY, class_of_refusal, fallback_list
+from routeradmin.engine.turn_rules import OWN_LIST_ONLY, fallback_list
 from routeradmin.engine.turn_state import HaltReason, Mood, TurnState, rest_name
 from routeradmin.engine.turn_steps import Halt, Step, Wait, after_attempts
 
@@ -32,7 +32,7 @@ class Path:
         self._state = state
         self._origin = origin
         self._policy = origin.route.policy
-        at = origin if state.at_route == state.route_id else self._resolved(state.at_route)
+        at = origin if state.at_route == state.route_id else as_used_by(origin, state.at_route)
         self.ground = Ground(state, self._policy.turn, at or origin)
 
     def step(
@@ -124,7 +124,7 @@ class Path:
             state.routes_left = list(self._listed(view, now))
         while state.routes_left and self._routes_allowed():
             route_id = state.routes_left.pop(0)
-            resolved = self._resolved(route_id)
+            resolved = as_used_by(self._origin, route_id)
             if resolved is None or route_id in (state.route_id, *state.routes_entered):
                 continue
             state.routes_entered.append(route_id)
@@ -136,28 +136,10 @@ class Path:
         return len(self._state.routes_entered) < self._policy.turn.max_fallback_routes
 
     def _listed(self, view: StateView, now: float) -> Sequence[str]:
-        if self._state.attempts:
-            cls = self._state.attempts[-1].cls
-        else:
-            refusal = refuse(self._origin, self._state.request, view, now)
-            if refusal.kind == UNSUPPORTED:
-                return ()
-            cls = class_of_refusal(refusal)
-        return fallback_list(self._policy.fallback, cls)
-
-    def _resolved(self, route_id: str) -> Resolved | None:
-        """The route as this turn uses it; a pattern's takes what the asked-for name matched."""
-        snapshot, origin = self._origin.snapshot, self._origin
-        route = snapshot.routes.get(route_id)
-        if route is None or "*" not in route.alias:
-            return None if route is None else Resolved(route, None, origin.requested, snapshot)
-        if origin.matched is None:
-            return None
-        try:
-            found = resolve(snapshot, route.alias.replace("*", origin.matched, 1))
-        except ModelNotFound:
-            return None
-        return found if found.route.id == route_id else None
+        state = self._state
+        if not state.attempts:
+            return after_refusal(self._origin, refuse(self._origin, state.request, view, now))
+        return fallback_list(self._policy.fallback, state.attempts[-1].cls)
 
     def _enter(self, resolved: Resolved, tier: int) -> None:
         state = self._state

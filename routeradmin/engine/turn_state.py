@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -24,6 +24,12 @@ class HaltReason(StrEnum):
     CANCELLED = "cancelled"
     ATTEMPT_BOUND = "attempt-bound"
     SINK_REFUSED = "sink-refused"
+
+
+_HOLDERS = (
+    *("tried", "spent", "targets", "queue", "routes_left", "routes_entered", "warnings"),
+    *("rested", "places", "routing"),
+)
 
 
 class Mood(StrEnum):
@@ -147,6 +153,14 @@ class TurnState:
     halt: HaltReason | None = None
     refused: bool = False  # over without a halt: no attempt was possible
     ended_at: float | None = None
+
+    def copied(self) -> TurnState:
+        """One that can go on without this one noticing."""
+        copy = replace(self, attempts=[replace(one) for one in self.attempts])
+        for name in _HOLDERS:
+            held = getattr(self, name)
+            setattr(copy, name, None if held is None else held.copy())
+        return copy
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON values; ``from_json`` gives the same state back."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -16,7 +15,8 @@ from routeradmin.engine.describe import utc_text
 from routeradmin.engine.eligibility import rejections
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved
-from routeradmin.engine.state import CandidateKey, StateView
+from routeradmin.engine.state import Binding, CandidateKey, StateView
+from routeradmin.engine.store import StateStore
 
 SESSIONS_KEPT = 100_000
 
@@ -28,21 +28,31 @@ class Session(NamedTuple):
     source: str
 
 
-@dataclass(slots=True)
-class Binding:
-    """``before`` is where the session was bound until it moved."""
-
-    key: CandidateKey
-    until: float
-    before: CandidateKey | None = None
-
-
 class Affinity:
     """Which candidate served a session last, by route and API key; the least recently used go
-    first. Names of sessions are kept as digests only."""
+    first. Names of sessions are kept as digests only. What other processes know is asked for
+    (``recall``) at the beginning of a request; what is here is enough while they are out of reach.
+    """
 
     def __init__(self) -> None:
-        self._bound: OrderedDict[bytes, Binding] = OrderedDict()
+        self._bound: OrderedDict[str, Binding] = OrderedDict()
+
+    async def recall(
+        self,
+        store: StateStore,
+        resolved: Resolved,
+        session: Session | None,
+        key_id: str | None,
+        now: float,
+    ) -> None:
+        """Learn where the session is bound; the binding that was made last counts."""
+        if session is None or resolved.route.affinity_ttl_s <= 0:
+            return
+        names = [_digest(resolved, name, key_id) for name in session.names]
+        found = await store.binding(names, now)
+        known = self.bound(resolved, session, key_id, now)
+        if found is not None and (known is None or found.until >= known.until):
+            self._keep(names[0], found)
 
     def bound(
         self, resolved: Resolved, session: Session | None, key_id: str | None, now: float
@@ -64,6 +74,7 @@ class Affinity:
 
     def served(
         self,
+        store: StateStore,
         resolved: Resolved,
         session: Session | None,
         key_id: str | None,
@@ -76,7 +87,12 @@ class Affinity:
         old = self.bound(resolved, session, key_id, now)
         before = None if old is None else old.before if old.key == key else old.key
         digest = _digest(resolved, session.names[0], key_id)
-        self._bound[digest] = Binding(key, now + resolved.route.affinity_ttl_s, before)
+        binding = Binding(key, now + resolved.route.affinity_ttl_s, before)
+        self._keep(digest, binding)
+        store.bind_session(digest, binding, now)
+
+    def _keep(self, digest: str, binding: Binding) -> None:
+        self._bound[digest] = binding
         self._bound.move_to_end(digest)
         while len(self._bound) > SESSIONS_KEPT:
             self._bound.popitem(last=False)
@@ -116,10 +132,10 @@ def _why(
     return list(rejections(candidate, route, request, view, now)) or ["earlier-tier"]
 
 
-def _digest(resolved: Resolved, name: str, key_id: str | None) -> bytes:
+def _digest(resolved: Resolved, name: str, key_id: str | None) -> str:
     parts = (resolved.route.id, resolved.matched or "", key_id or "", name)
     text = "\n".join(f"{len(part)}:{part}" for part in parts)
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def named(session: str | None) -> Session | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,13 +11,16 @@ from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved, is_auto
 from routeradmin.engine.select import resolve_for
 from routeradmin.engine.snapshot import Snapshot
+from routeradmin.services import admission
 from routeradmin.services.intent.words import Words, of_text
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
-from routeradmin.services.refusals import RouteNotAllowed
+from routeradmin.services.refusals import RouteNotAllowed, TooManyExcluded
 from routeradmin.services.runtime import Runtime
 
 _NOTHING: frozenset[str] = frozenset()
+MOST_EXCLUDED = 1024
+MOST_NAME_CHARS = 2048  # three ids, each bounded by the catalog, and what stands between them
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -50,7 +54,7 @@ async def asking_of(
     ModelNotFound, RouteNotAllowed.
     """
     snapshot = runtime.current.snapshot
-    may_call = may_call and runtime.limits.refusal(key, request.estimate, now) is None
+    may_call = may_call and not admission.seems_full(runtime, key, request.estimate, now)
     decision = await runtime.intents.decide(runtime, snapshot, words, now, may_call=may_call)
     request = replace(request, local_only=decision.local_only)
     if decision.route_id is None:
@@ -73,16 +77,18 @@ async def asking_of_message(
 
     Raises ModelNotFound, RouteNotAllowed.
     """
-    request = request_of(message, key, headers)
+    request = request_of(runtime.current.snapshot, message, key, headers)
     if needs_words(runtime.current.snapshot, message.model):
         return await asking_of(runtime, request, key, now, words_of(message), may_call=False)
     return Asking(request, resolve_allowed(runtime, request, key, now))
 
 
-def request_of(message: Select, key: Key, headers: Headers = ()) -> SelectRequest:
+def request_of(
+    snapshot: Snapshot, message: Select, key: Key, headers: Headers = ()
+) -> SelectRequest:
     """The facts of a select body. A tool choice that names a tool counts as not ``auto``.
 
-    ``headers`` are those of the caller's request that some rule reads."""
+    ``headers`` are those of the caller's request that some rule reads. Raises TooManyExcluded."""
     choice = message.tool_choice
     return SelectRequest(
         model=message.model,
@@ -93,7 +99,7 @@ def request_of(message: Select, key: Key, headers: Headers = ()) -> SelectReques
         temperature=message.temperature,
         top_p=message.top_p,
         reasoning_effort=message.reasoning_effort,
-        exclude=frozenset(message.exclude) if message.exclude else _NOTHING,
+        exclude=excluded(snapshot, message.exclude) if message.exclude else _NOTHING,
         session=message.session,
         tags=frozenset(message.tags) if message.tags else _NOTHING,
         api=message.api,
@@ -105,6 +111,24 @@ def request_of(message: Select, key: Key, headers: Headers = ()) -> SelectReques
         headers=headers,
         preferences=None if message.preferences is None else message.preferences.as_preferences(),
     )
+
+
+def excluded(snapshot: Snapshot, names: Sequence[str]) -> frozenset[str]:
+    """Those that the catalog has: the others exclude nothing, and requests are kept with their
+    turns. Raises TooManyExcluded."""
+    ours = snapshot.excludable()
+    found = {own for name in names if (own := ours.get(name) or _matched(ours, name)) is not None}
+    if len(found) > MOST_EXCLUDED:
+        raise TooManyExcluded(MOST_EXCLUDED)
+    return frozenset(found)
+
+
+def _matched(ours: Mapping[str, str], name: str) -> str | None:
+    """A candidate of a pattern, by the name that it took: ``deployment/credential@name``."""
+    if len(name) > MOST_NAME_CHARS:
+        return None
+    ends = (at for at, char in enumerate(name) if char == "@")
+    return name if any(name[:at] in ours for at in ends) else None
 
 
 def resolve_allowed(runtime: Runtime, request: SelectRequest, key: Key, now: float) -> Resolved:

@@ -16,6 +16,9 @@ from routeradmin.services.affinity import Session
 from routeradmin.services.asking import Asking, Headers
 from routeradmin.services.runtime import Runtime
 
+MOST_HEADER_CHARS = 1024  # kept with a turn
+MOST_HEADERS = 64
+
 
 def explanation_of(
     runtime: Runtime, asking: Asking, session: Session | None, now: float, rng: Random
@@ -83,4 +86,5 @@ def read_headers(snapshot: Snapshot, pairs: Iterable[tuple[bytes, bytes]]) -> He
     if not wanted:
         return ()
     named = ((name.decode("latin-1"), value.decode("latin-1").strip()) for name, value in pairs)
-    return tuple((name, value) for name, value in named if name in wanted)
+    found = [(name, value[:MOST_HEADER_CHARS]) for name, value in named if name in wanted]
+    return tuple(found[:MOST_HEADERS])

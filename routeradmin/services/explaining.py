@@ -25,10 +25,11 @@ async def explain(
     now = runtime.clock()
     runtime.store.expire(now)
     asking = await asking_of_message(runtime, message, key, now, headers)
+    session = affinity.named(message.session)
+    await runtime.affinity.recall(runtime.store, asking.resolved, session, key.uid, now)
     # A copy of the generator: explaining says what select would do, and must not change it.
     draws = Random()
     draws.setstate(runtime.rng.getstate())
-    session = affinity.named(message.session)
     return circumstances.explanation_of(runtime, asking, session, now, draws).as_json()
 
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from routeradmin.engine.durable import key_of
-from routeradmin.engine.state import CandidateKey, StateStore
+from routeradmin.engine.state import CandidateKey
+from routeradmin.engine.store import StateStore
 from routeradmin.journal.models import CandidateRecord
 
 Kept = dict[CandidateKey, dict[str, Any]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
@@ -12,6 +12,7 @@ from threading import Lock
 from django.db.models import Count, Max
 
 from routeradmin.access.models import ApiKey
+from routeradmin.engine.key_use import Allowance
 
 PREFIX = "rk_"
 HASHES_KEPT = 1024
@@ -31,16 +32,17 @@ class Key:
     max_parallel_requests: int | None = None
     tokens_per_day: int | None = None
     expires_at: float | None = None
-    is_limited: bool = field(init=False)
+    allowance: Allowance | None = field(init=False)  # None without any limit
 
     def __post_init__(self) -> None:
-        limits = (
+        allowance = Allowance(
+            self.uid,
+            self.max_parallel_requests,
             self.rpm_limit,
             self.tpm_limit,
-            self.max_parallel_requests,
             self.tokens_per_day,
         )
-        object.__setattr__(self, "is_limited", any(limit is not None for limit in limits))
+        object.__setattr__(self, "allowance", allowance if allowance.is_limited else None)
 
     def may_use(self, route_id: str) -> bool:
         return self.routes is None or route_id in self.routes
@@ -56,9 +58,11 @@ def token_hash(token: str) -> str:
 
 
 class KeyRing:
-    """The usable keys by hash. ``load`` replaces all of them; a revoked key is out at once."""
+    """The usable keys by hash. ``load`` replaces all of them; a revoked key is out at once.
+    ``on_gone`` gets the ids of keys that are no more."""
 
     def __init__(self) -> None:
+        self.on_gone: Callable[[Sequence[str]], None] = lambda uids: None
         self._by_hash: dict[str, Key] = {}
         self._hashes: dict[str, str] = {}  # of tokens that were good
         self._used: dict[str, float] = {}
@@ -97,8 +101,11 @@ class KeyRing:
 
     def hold(self, by_hash: Mapping[str, Key]) -> None:
         """Replace all keys at once; they are found by their token's hash."""
-        self._by_hash = dict(by_hash)
+        before, self._by_hash = self._by_hash, dict(by_hash)
         self._hashes.clear()  # a revoked key's token is not kept
+        gone = {key.uid for key in before.values()} - {key.uid for key in by_hash.values()}
+        if gone:
+            self.on_gone(sorted(gone))
 
     def catch_up(self) -> None:
         """Load what another process changed; one query when nothing did."""

@@ -270,7 +270,7 @@ class Feed:
                 continue
             row = candidates.candidate_json(place, state, now)
             cells = changed_cells(seen.row, row) if seen else CELLS
-            if seen is None or "state" in cells or bool(seen.row["active"]) != bool(row["active"]):
+            if seen is None or _has_moved(seen.row, row):
                 moved.append(row)
             self._seen[place.candidate.key] = _Seen(mark, row)
             if cells:
@@ -353,7 +353,9 @@ def _told(row: Row, cell: str) -> object:
     """The part of a row that a cell shows; a window's end is the same for all and not told."""
     match cell:
         case "state":
-            return row["state"], row["admin_state"], row["health"], row["cooldown"] is None
+            until = row["cooldown"] and row["cooldown"]["until"]
+            left = row["active"] if row["state"] == "draining" else 0
+            return row["state"], row["admin_state"], row["health"], until, left
         case "active":
             return row["active"], row["max_parallel_requests"]
         case "rpm" | "tpm":
@@ -362,7 +364,13 @@ def _told(row: Row, cell: str) -> object:
             return row["latency_ms"]
         case _:
             cooldown = row["cooldown"]
-            return cooldown and (cooldown["until"], cooldown["class"]), row["last_error"]
+            evidence = ("until", "since", "class", "status", "level", "set_by", "message")
+            return cooldown and [cooldown[name] for name in evidence], row["last_error"]
+
+
+def _has_moved(before: Row, after: Row) -> bool:
+    """Whether a filtered list may have to take it in or let it go."""
+    return before["state"] != after["state"] or bool(before["active"]) != bool(after["active"])
 
 
 def changed_cells(before: Row, after: Row) -> tuple[str, ...]:

@@ -51,13 +51,13 @@ class Select(Message):
     input_tokens: int | None = Field(None, ge=0, le=2**53)
     max_output_tokens: int | None = Field(None, ge=1, le=2**53)
     requires: list[Capability] = Field(default_factory=list, max_length=16)
-    tool_choice: str | dict[str, Any] | None = None
+    tool_choice: Annotated[str, Field(max_length=256)] | dict[str, Any] | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, gt=0, le=1)
     reasoning_effort: str | None = Field(None, min_length=1, max_length=64)
     exclude: list[str] = Field(default_factory=list, max_length=65536)
     session: str | None = Field(None, max_length=1024)
-    tags: list[str] = Field(default_factory=list, max_length=64)
+    tags: list[Annotated[str, Field(max_length=256)]] = Field(default_factory=list, max_length=64)
     api: Api | None = None
     lease_ttl_s: float = Field(120, ge=1, le=3600)
     turn: str | None = Field(None, max_length=128)

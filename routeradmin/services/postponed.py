@@ -12,6 +12,7 @@ from routeradmin.engine.state import LeaseFenced, LeaseNotFound
 log = logging.getLogger(__name__)
 
 MOST = 20_000
+MOST_AT_ONCE = 500  # told in one go; the rest has its turn in the next
 TRIED_S = 10.0  # an unknown lease is asked for again for so long, then it never was
 
 Tell = Callable[[], Awaitable[Any]]
@@ -39,8 +40,8 @@ class Postponed:
         self._waiting.append(Waiting(now, tell))
 
     async def tell(self, sure_for_s: float, now: float) -> None:
-        """Once each; what is unknown even now waits until that has been sure for ``TRIED_S``."""
-        for _ in range(len(self._waiting)):
+        """Some, once each; what is unknown waits until that has been sure for ``TRIED_S``."""
+        for _ in range(min(len(self._waiting), MOST_AT_ONCE)):
             one = self._waiting.popleft()
             try:
                 await one.tell()

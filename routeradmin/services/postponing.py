@@ -110,7 +110,7 @@ def knows_all(runtime: Runtime) -> bool:
 
 
 async def tell(runtime: Runtime) -> None:
-    """What waits, now that it can be told."""
+    """What waits, as soon as some of it may be known: who granted it might be the next to go."""
     peers = runtime.peers
-    if peers is not None and len(runtime.postponed) and knows_all(runtime):
+    if peers is not None and len(runtime.postponed) and peers.store.is_shared:
         await runtime.postponed.tell(peers.knows_all_for_s, runtime.clock())

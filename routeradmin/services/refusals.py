@@ -21,6 +21,16 @@ class RouteNotAllowed(Exception):
         self.model = model
 
 
+class TooManyExcluded(Exception):
+    """``exclude`` names more of the catalog than is kept with a turn."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"'exclude' may name at most {most} deployments and candidates; name deployments "
+            "instead of their candidates, or ask for another route."
+        )
+
+
 class TurnNotFound(Exception):
     """Turns are kept one hour; this one is unknown."""
 

@@ -19,17 +19,20 @@ from routeradmin.engine.state import (
     ReportState,
     Settlement,
 )
-from routeradmin.engine.turn import Halt
+from routeradmin.engine.turn import Halt, Turn
+from routeradmin.engine.turn_book import Kept, Told
 from routeradmin.engine.turn_steps import advice
 from routeradmin.services import turns
+from routeradmin.services.answers import KEPT_CHARS
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Release, Renew, Report
-from routeradmin.services.refusals import TurnNotFound
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.tracing import Headers
 
 # For a turn that is gone: its hour is over, or its route or candidate left the catalog.
 STOP = {"action": "stop", "wait_ms": 0, "halt": "exhausted"}
+# The turn's newest attempt is another than the reported one, and its outcome decides.
+UNDER_WAY = {"action": "next", "wait_ms": 0, "halt": None}
 DONE = {"action": "done", "wait_ms": 0, "halt": "succeeded"}
 
 
@@ -62,27 +65,16 @@ async def report(
     lease = await owned(runtime, lease_id, key)
     policy = policy_of(runtime, lease)
     outcome = outcome_of(runtime, message, policy, now)
-    settlement = await runtime.store.settle(lease_id, outcome, policy, now, message.generation)
-    runtime.limits.end(lease_id, tokens_of(outcome))
-    if settlement.answer is not None:
-        return given(settlement.answer)
-    runtime.meters.attempt(lease.key.deployment, outcome)
-    answer = {
-        "released": settlement.state is ReportState.OPEN,
-        "cooldown": cooldown_json(settlement, now),
-        "next": await go_on(runtime, lease, key, outcome, settlement, now, request_id, headers),
-    }
-    if settlement.state is ReportState.EXPIRED:
-        answer["expired"] = True
-    await runtime.store.keep_answer(lease_id, answer, now)
-    return given(answer)
-
-
-def tokens_of(outcome: Outcome) -> int | None:
-    """What the attempt used, for the key's limits; None where nobody said."""
-    if outcome.input_tokens is not None or outcome.output_tokens is not None:
-        return (outcome.input_tokens or 0) + (outcome.output_tokens or 0)
-    return 0 if outcome.failure is not None and not outcome.visible_output else None
+    telling = Telling(runtime, key, outcome, now)
+    settlement = await runtime.store.settle(
+        lease_id, outcome, policy, now, message.generation, telling
+    )
+    if settlement.is_first:
+        runtime.meters.attempt(lease.key.deployment, outcome)
+        if telling.ended is not None:
+            turns.record(runtime, telling.ended, request_id=request_id, headers=headers)
+    assert settlement.answer is not None  # noqa: S101
+    return given(settlement.answer)
 
 
 def given(answer: dict[str, Any]) -> dict[str, Any]:
@@ -113,7 +105,7 @@ def outcome_of(runtime: Runtime, message: Report, policy: Policy, now: float) ->
         dispatch=Dispatch(message.dispatch) if message.dispatch else None,
         retry_after=message.retry_after,
         visible_output=message.visible_output,
-        message=runtime.redact(message.message or ""),
+        message=runtime.redact(message.message or "")[:KEPT_CHARS],
         latency_ms=message.latency_ms,
         ttft_ms=message.ttft_ms,
         input_tokens=message.input_tokens,
@@ -124,30 +116,51 @@ def outcome_of(runtime: Runtime, message: Report, policy: Policy, now: float) ->
     )
 
 
-async def go_on(
-    runtime: Runtime,
-    lease: Lease,
-    key: Key,
-    outcome: Outcome,
-    settlement: Settlement,
-    now: float,
-    request_id: str,
-    headers: Headers,
-) -> dict[str, Any]:
-    """Tell the turn, and ask what it does next."""
-    try:
-        turn = await turns.load(runtime, lease.turn_id or "", key, now)
-    except (TurnNotFound, ModelNotFound):
-        return STOP if outcome.failure is not None else DONE
-    if not turn.state.attempts:  # its candidate left the catalog meanwhile
-        return STOP if outcome.failure is not None else DONE
-    was_over = turn.state.halt is not None
-    turn.tell(outcome, now, attempt=turns.number_of(turn, lease), settlement=settlement)
-    step = turn.next(runtime.store, now, runtime.rng)
-    await turns.save(runtime, turn, now)
-    if isinstance(step, Halt) and not was_over:
-        turns.record(runtime, turn, request_id=request_id, headers=headers)
-    return advice(step, now)
+class Telling:
+    """Decides what a report's turn does next. ``ended`` is the turn if this report ended it."""
+
+    def __init__(self, runtime: Runtime, key: Key, outcome: Outcome, now: float) -> None:
+        self._runtime = runtime
+        self._key = key
+        self._outcome = outcome
+        self._now = now
+        self.ended: Turn | None = None
+
+    def __call__(self, settlement: Settlement, kept: Kept | None) -> Told:
+        self.ended = None
+        turn = self._turn(kept)
+        answer = {
+            "released": settlement.state is ReportState.OPEN,
+            "cooldown": cooldown_json(settlement, self._now),
+            "next": self._end() if turn is None else self._go_on(turn, settlement),
+        }
+        if settlement.state is ReportState.EXPIRED:
+            answer["expired"] = True
+        return Told(answer, None if turn is None else turn.state)
+
+    def _turn(self, kept: Kept | None) -> Turn | None:
+        """None where it is gone: its hour is over, or its route or candidate left the catalog."""
+        if kept is None or kept.turn.request.key_id != self._key.uid:
+            return None
+        try:
+            turn = Turn.of(kept, self._runtime.current.snapshot)
+        except ModelNotFound:
+            return None
+        return turn if turn.state.attempts else None
+
+    def _go_on(self, turn: Turn, settlement: Settlement) -> dict[str, Any]:
+        now, was_over = self._now, turn.state.halt is not None
+        number = turns.number_of(turn, settlement.lease)
+        if settlement.state is not ReportState.REPEATED and number is not None:
+            turn.tell(self._outcome, now, attempt=number, settlement=settlement)
+        if turn.state.halt is None and turn.state.attempts[-1].ended_at is None:
+            return UNDER_WAY
+        step = turn.next(self._runtime.store, now, self._runtime.rng)
+        self.ended = turn if isinstance(step, Halt) and not was_over else None
+        return advice(step, now)
+
+    def _end(self) -> dict[str, Any]:
+        return DONE if self._outcome.failure is None else STOP
 
 
 def cooldown_json(settlement: Settlement, now: float) -> dict[str, Any] | None:
@@ -167,7 +180,6 @@ async def renew(runtime: Runtime, lease_id: str, message: Renew, key: Key) -> di
     now = runtime.clock()
     await owned(runtime, lease_id, key)
     lease = await runtime.store.renew(lease_id, message.lease_ttl_s, now, message.generation)
-    runtime.limits.renew(lease.id, lease.expires_at)
     return {
         "lease_id": lease.id,
         "generation": lease.generation,
@@ -179,5 +191,4 @@ async def release(runtime: Runtime, lease_id: str, message: Release, key: Key) -
     """Raises LeaseNotFound, LeaseFenced."""
     await owned(runtime, lease_id, key)
     released = await runtime.store.release(lease_id, runtime.clock(), message.generation)
-    runtime.limits.end(lease_id, 0)
     return {"released": released}

@@ -29,10 +29,9 @@ from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.adapters.state_redis import RedisStore
 from routeradmin.adapters.state_redis.election import Election
 from routeradmin.adapters.upstream import UpstreamClient
-from routeradmin.engine.state import StateStore
+from routeradmin.engine.store import StateStore
 from routeradmin.engine.strategies import Selector
 from routeradmin.services import database, journal_writing, peers, selectors
-from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.alerts.alerts import Alerts
 from routeradmin.services.current import Current
@@ -74,7 +73,6 @@ class Runtime:
     secrets: SecretBook = field(default_factory=SecretBook)
     references: References = field(default_factory=References)
     journal: Journal = field(default_factory=Journal)
-    limits: KeyLimits = field(default_factory=KeyLimits)
     affinity: Affinity = field(default_factory=Affinity)
     intents: Intents = field(default_factory=Intents)
     heartbeats: Heartbeats = field(default_factory=Heartbeats)
@@ -99,6 +97,7 @@ class Runtime:
     publishing: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
+        self.keys.on_gone = lambda uids: self.store.forget_keys(uids)
         self.store.listen(self.journal.heard)
         self.store.listen(self.meters.heard)
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from random import Random
 from time import perf_counter
 from typing import Any
 
 from routeradmin.engine.explain import explain_route
+from routeradmin.engine.key_use import KeyRefused
 from routeradmin.engine.refusal import refuse
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved
 from routeradmin.engine.select import Pick, pick
 from routeradmin.engine.state import Grant, Lease
 from routeradmin.engine.turn import Halt, Try, Turn, Wait
+from routeradmin.engine.turn_book import TurnMoved
 from routeradmin.engine.turn_state import HaltReason, Opening
-from routeradmin.services import affinity, circumstances, granting, turns
+from routeradmin.services import admission, affinity, circumstances, granting, turns
 from routeradmin.services.affinity import Session
 from routeradmin.services.asking import (
     Asking,
@@ -27,15 +29,22 @@ from routeradmin.services.asking import (
     resolve_allowed,
     words_of,
 )
-from routeradmin.services.granting import Granted
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
-from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted, TurnWaiting
+from routeradmin.services.refusals import (
+    LimitRefused,
+    Refused,
+    TurnBusy,
+    TurnHalted,
+    TurnWaiting,
+)
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 
 # Around a wait: ends it early, by raising, where nobody is there any more to take the lease.
 Waiting = Callable[[], AbstractContextManager[None]]
+
+MOST_LOOKS = 8  # at a turn that others go on with
 
 TOLD = ("intent", "affinity")  # of a turn's routing, beside what an explanation finds itself
 
@@ -51,16 +60,31 @@ async def select(
 ) -> Selected:
     """The lease, and what its answer shows. ``headers`` are the caller's that some rule reads.
 
-    Raises ModelNotFound, RouteNotAllowed, Refused, LimitRefused; with a turn also TurnNotFound,
-    TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
+    Raises ModelNotFound, RouteNotAllowed, TooManyExcluded, Refused, LimitRefused; with a turn also
+    TurnNotFound, TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
     """
+    for _ in range(MOST_LOOKS):
+        with suppress(TurnMoved):
+            return await _select(runtime, message, key, request_id, headers, waiting)
+    raise TurnBusy("Other requests are going on with this turn; come back when they are done.")
+
+
+async def _select(
+    runtime: Runtime,
+    message: Select,
+    key: Key,
+    request_id: str,
+    headers: Headers,
+    waiting: Waiting,
+) -> Selected:
+    """Raises TurnMoved where another request went on with the turn meanwhile."""
     now = runtime.clock()
     runtime.store.expire(now)
     if message.turn is not None:
         turn = await turns.load_for(runtime, message, key, now)
     else:
-        request = request_of(message, key, headers)
         snapshot = runtime.current.snapshot
+        request = request_of(snapshot, message, key, headers)
         if snapshot.has_intents and needs_words(snapshot, message.model):
             asking = await asking_of(runtime, request, key, now, words_of(message))
         else:
@@ -73,6 +97,7 @@ async def select(
         routing = circumstances.routing_of(runtime, asking, now)
         turn = Turn.start(turns.new_id(), asking.resolved, asking.request, now, routing=routing)
     session = affinity.named(turn.state.request.session)
+    await runtime.affinity.recall(runtime.store, turn.resolved, session, key.uid, now)
     step, lease, explanation, waited_s = await take(
         runtime, turn, key, request_id, session, explain=message.explain, waiting=waiting
     )
@@ -108,10 +133,8 @@ async def first(
     """The first attempt where nothing stands in its way, which is nearly always: the same choice
     that a turn would make, with the turn itself left to be made when it is needed.
 
-    None: something does; the turn has the rules for it.
+    None: something does; the turn has the rules for it. Raises LimitRefused.
     """
-    if runtime.limits.refusal(key, request.estimate, now) is not None:
-        return None
     found = pick(resolved, request, runtime.store, now, runtime.rng)
     if not isinstance(found, Pick) or found.least_bad:
         return None
@@ -128,17 +151,16 @@ async def first(
         None,
         found.cursor,
         found.ring,
+        Opening("", request.model, route.id, request, candidate.key, found.tier, "", now),
+        allowance=key.allowance,
     )
-    granted = await granting.take(runtime, grant, key, now)
-    if granted is None:
+    try:
+        lease = await runtime.store.reserve(grant, now)
+    except KeyRefused as refused:
+        raise limited(key, refused, now) from None
+    if lease is None:
         return None
-    candidate = grant.granted(granted.lease)
-    lease = granted.lease
-    keep(runtime, granted, now)
-    opening = Opening(
-        lease.id, request.model, route.id, request, candidate.key, found.tier, lease.id, now
-    )
-    await runtime.store.save_turn(opening, now)
+    candidate = grant.granted(lease)
     return Selected(runtime, message, lease, candidate, resolved, lease.id, 1, None)
 
 
@@ -175,29 +197,26 @@ async def take(
 
     ``explain`` adds the explanation of the choice, as everything stood before the slot was taken.
 
-    Raises Refused, LimitRefused, TurnHalted, TurnWaiting.
+    Raises Refused, LimitRefused, TurnHalted, TurnWaiting, TurnMoved.
     """
     waited_s = 0.0
     while True:
         now = runtime.clock()
-        limit = runtime.limits.refusal(key, turn.state.request.estimate, now)
         draws = runtime.rng.getstate() if explain else None
         step = turn.next(
             runtime.store,
             now,
             runtime.rng,
-            admit=lambda _: limit is None,  # noqa: B023
             prefer=runtime.affinity.preferred(turn.resolved, session, key.uid, now),
         )
-        if isinstance(step, Halt) and step.halt is HaltReason.LIMIT_REFUSED and limit is not None:
-            if turn.state.attempts:
-                await turns.save(runtime, turn, now)
-                turns.record(runtime, turn, request_id=request_id)
-            raise LimitRefused(limit.message, limit.retry_after_s)
         if isinstance(step, Try):
             note(runtime, turn, step, session, now)
             told = None if draws is None else explained(runtime, turn, step, draws, now)
-            lease = await begun(runtime, turn, step, key, session, now)
+            try:
+                lease = await begun(runtime, turn, step, key, session, now)
+            except KeyRefused as refused:
+                await end_at_limit(runtime, turn, now, request_id)
+                raise limited(key, refused, now) from None
             if lease is not None:
                 step = as_granted(step, lease)
                 if told is not None:
@@ -223,27 +242,36 @@ def note(runtime: Runtime, turn: Turn, step: Try, session: Session | None, now: 
 async def begun(
     runtime: Runtime, turn: Turn, step: Try, key: Key, session: Session | None, now: float
 ) -> Lease | None:
-    """The attempt's lease, to which the session is bound; None where the slot went to another."""
-    granted = await granting.take(runtime, granting.grant_of(turn, step, key), key, now)
-    if granted is None:
+    """The attempt's lease, to which the session is bound; None where the slot went to another.
+
+    Raises TurnMoved, KeyRefused.
+    """
+    lease = await runtime.store.reserve(granting.grant_of(turn, step, key, kept=True), now)
+    if lease is None:
         turn.lost(step.candidate.key)
         if not turn.state.attempts:
             turn.state.routing.pop("affinity", None)  # told of a choice that did not come about
         return None
-    lease = granted.lease
     step = as_granted(step, lease)
-    keep(runtime, granted, now)
-    runtime.affinity.served(turn.resolved, session, turn.state.request.key_id, lease.key, now)
+    key_id = turn.state.request.key_id
+    runtime.affinity.served(runtime.store, turn.resolved, session, key_id, lease.key, now)
     turn.begin(step, now, lease.id)
-    await turns.save(runtime, turn, now)
+    # Other processes know of the attempt by its grant; this tells them the rest.
+    runtime.store.note_turn(turn.state, now, turn.version)
     return lease
 
 
-def keep(runtime: Runtime, granted: Granted, now: float) -> None:
-    """Hold on the key what the attempt may use, until its lease is over."""
-    lease, charge = granted
-    if charge is not None:
-        runtime.limits.keep(lease.id, charge, lease.expires_at, now)
+async def end_at_limit(runtime: Runtime, turn: Turn, now: float, request_id: str) -> None:
+    """The key's own limits end the turn. Raises TurnMoved."""
+    turn.stop(HaltReason.LIMIT_REFUSED, now)
+    if turn.state.attempts:
+        await turns.save(runtime, turn, now)
+        turns.record(runtime, turn, request_id=request_id)
+
+
+def limited(key: Key, refused: KeyRefused, now: float) -> LimitRefused:
+    found = admission.refusal(key, refused.limit, now)
+    return LimitRefused(found.message, found.retry_after_s)
 
 
 async def wait(runtime: Runtime, step: Wait, now: float) -> float:
@@ -257,7 +285,8 @@ async def wait(runtime: Runtime, step: Wait, now: float) -> float:
 
 
 async def end(runtime: Runtime, turn: Turn, halt: Halt, now: float, request_id: str) -> None:
-    """Always raises: Refused for a turn without attempts, TurnHalted for one with some."""
+    """Always raises: Refused for a turn without attempts, TurnHalted for one with some; TurnMoved
+    where another request ended it, or went on with it."""
     if not turn.state.attempts:
         refusal = halt.refusal or refuse(turn.resolved, turn.state.request, runtime.store, now)
         raise Refused(refusal)

@@ -16,11 +16,13 @@ from routeradmin.engine.state import (
     Dispatch,
     FailureClass,
     Lease,
+    LeaseNotFound,
     Outcome,
     ReportState,
 )
 from routeradmin.engine.turn import Turn
-from routeradmin.engine.turn_state import HaltReason, Opening
+from routeradmin.engine.turn_book import TurnMoved
+from routeradmin.engine.turn_state import HaltReason
 from routeradmin.services import tracing, turn_log
 from routeradmin.services.asking import request_of
 from routeradmin.services.keys import Key
@@ -61,12 +63,10 @@ def new_id() -> str:
 
 async def load(runtime: Runtime, turn_id: str, key: Key, now: float) -> Turn:
     """A kept turn on the snapshot in force. Raises TurnNotFound, ModelNotFound."""
-    state = await runtime.store.load_turn(turn_id, now)
-    if state is None or state.request.key_id != key.uid:
+    kept = await runtime.store.load_turn(turn_id, now)
+    if kept is None or kept.turn.request.key_id != key.uid:
         raise TurnNotFound(f"There is no turn {turn_id!r}; turns are kept one hour.")
-    if isinstance(state, Opening):
-        return Turn.reopen(state, runtime.current.snapshot)
-    return Turn.resume(state, runtime.current.snapshot)
+    return Turn.of(kept, runtime.current.snapshot)
 
 
 async def load_for(runtime: Runtime, message: Select, key: Key, now: float) -> Turn:
@@ -84,7 +84,7 @@ async def load_for(runtime: Runtime, message: Select, key: Key, now: float) -> T
     await _close_last(runtime, turn, now)
     stated = message.model_fields_set & _FACTS
     if stated:
-        asked = request_of(message, key)
+        asked = request_of(runtime.current.snapshot, message, key)
         turn.state.request = replace(
             turn.state.request, **{name: getattr(asked, name) for name in stated}
         )
@@ -98,7 +98,10 @@ async def _close_last(runtime: Runtime, turn: Turn, now: float) -> None:
     last = turn.state.attempts[-1] if turn.state.attempts else None
     if last is None or last.ended_at is not None:
         return
-    phase = await runtime.store.phase(last.lease_id)
+    try:
+        phase = await runtime.store.phase(last.lease_id)
+    except LeaseNotFound:  # leases are forgotten sooner than turns where there are very many
+        phase = ReportState.EXPIRED
     if phase is ReportState.OPEN:
         raise TurnBusy(
             f"Attempt {last.n} of this turn is not reported yet: report or release its lease first."
@@ -114,7 +117,9 @@ def number_of(turn: Turn, lease: Lease) -> int | None:
 
 
 async def save(runtime: Runtime, turn: Turn, now: float) -> None:
-    await runtime.store.save_turn(turn.state, now)
+    """Raises TurnMoved where another request was faster."""
+    if not await runtime.store.save_turn(turn.state, now, turn.version):
+        raise TurnMoved
 
 
 def finished(runtime: Runtime, record: Mapping[str, Any]) -> None:

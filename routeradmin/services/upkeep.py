@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError
+from django.db import DatabaseError, OperationalError
 
 from routeradmin.services import journal_writing, keys, publishing
 from routeradmin.services.runtime import Runtime
@@ -33,7 +33,10 @@ async def catch_up(runtime: Runtime) -> None:
     try:
         async with asyncio.timeout(DATABASE_LIMIT_S):
             await sync_to_async(publishing.catch_up)(runtime)
-    except (DatabaseError, TimeoutError):
+    except TimeoutError:
+        runtime.degraded.add(journal_writing.DATABASE)
+        raise OperationalError(f"no answer within {DATABASE_LIMIT_S:g} s") from None
+    except DatabaseError:
         runtime.degraded.add(journal_writing.DATABASE)
         raise
     if not runtime.journal.waiting:

@@ -106,14 +106,14 @@ document.addEventListener("DOMContentLoaded", () => {
     open(row.dataset.name, { focus: event.detail === 0, push: !panel() });
   });
 
-  // j and k choose a row and give it the focus; an open panel goes along.
+  // j, k and the focus choose a row; an open panel goes along, also where it covers the rows.
   let moving = null;
-  document.addEventListener("focusin", (event) => {
-    const row = event.target.closest?.("[data-row][data-current]");
+  new MutationObserver(() => {
+    const row = list.querySelector("[data-row][data-current]");
     if (!row || !panel() || row.dataset.name === (asked ?? shown())) return;
     clearTimeout(moving);
-    moving = setTimeout(() => open(row.dataset.name), MOVE_MS);
-  });
+    moving = setTimeout(() => { if (panel() && row.hasAttribute("data-current")) open(row.dataset.name); }, MOVE_MS);
+  }).observe(list, { subtree: true, attributes: true, attributeFilter: ["data-current"] });
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !panel() || event.defaultPrevented) return;

@@ -18,6 +18,16 @@ document.addEventListener("DOMContentLoaded", () => {
       row.classList.toggle("starts", n > 0 && tier(row) !== tier(rows[n - 1]));
       row.classList.toggle("blank", !chosen(row));
     });
+    warnOfUnused();
+  }
+
+  // Fallback is off unless it is asked for: then whatever stands in a later tier is idle.
+  function warnOfUnused() {
+    const allowed = document.querySelector('[name="fallback_enabled"]');
+    for (const list of document.querySelectorAll("[data-tiers]")) {
+      const note = list.parentElement.querySelector("[data-unused-tiers]");
+      if (note && allowed) note.hidden = allowed.checked || new Set(used(list).map(tier)).size < 2;
+    }
   }
 
   // Tiers 1, 2, 3 … without a gap, whatever fractions a drop made.
@@ -60,6 +70,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   document.addEventListener("change", (event) => {
     const list = event.target.closest?.("[data-tiers]");
+    if (event.target.name === "fallback_enabled") warnOfUnused();
     if (!list) return;
     if (event.target.matches("[data-deployment]") && chosen(list.lastElementChild)) {
       const blank = list.lastElementChild.cloneNode(true);

@@ -13,6 +13,7 @@ from routeradmin.engine.state import (
     LeaseNotFound,
     ReportState,
 )
+from routeradmin.engine.turn_book import Told
 from tests.adapters.store_desk import BROKEN, HUNG_UP, LIMITED, OK, A, Desk, Make, Run
 from tests.engine.world import NOW, deployment
 
@@ -131,14 +132,40 @@ class LeaseRules:
     # reports
 
     def test_a_repeated_report_changes_nothing_and_meets_the_first_answer(self, desk: Desk) -> None:
-        lease = desk.take()
-        desk.settle(lease, BROKEN)
-        desk.run(desk.store.keep_answer(lease.id, {"released": True}, NOW))
-        desk.run(desk.store.keep_answer(lease.id, {"released": False}, NOW))
+        lease, answers = desk.take(), iter(({"released": True}, {"released": False}))
+        for _ in range(2):
+            told = desk.settle(lease, BROKEN, tell=lambda *_: Told(next(answers), None))
+            assert told.answer == {"released": True}
         again = desk.settle(lease, LIMITED)
-        assert again.state is ReportState.REPEATED
+        assert (again.state, again.is_first) == (ReportState.REPEATED, False)
         assert again.answer == {"released": True}
         assert (desk.state().failures, desk.state().cooldown) == (1, None)
+
+    def test_the_first_report_after_a_release_gives_the_answer_of_all(self, desk: Desk) -> None:
+        lease = desk.take()
+        desk.release(lease)
+        told = [
+            desk.settle(lease, LIMITED, tell=lambda *_, n=n: Told({"n": n}, None)) for n in range(2)
+        ]
+        assert [(one.state, one.answer, one.is_first) for one in told] == [
+            (ReportState.RELEASED, {"n": 0}, True),
+            (ReportState.RELEASED, {"n": 0}, False),
+        ]
+        assert desk.state().cooldown is None
+
+    def test_who_decides_what_follows_a_report_sees_its_slot_free(
+        self, make: Make, run: Run
+    ) -> None:
+        desk = Desk(make, run, deployment("a", max_parallel_requests=1, tpm_limit=100))
+        seen: list[tuple[int, int]] = []
+
+        def tell(*_: Any) -> Told:
+            seen.append((desk.state().active, desk.state().tpm_used))
+            return Told({}, None)
+
+        desk.settle(desk.take(tokens=50), replace(OK, input_tokens=20), tell=tell)
+        assert seen == [(0, 20)]
+        assert (desk.state().active, desk.state().tpm_used) == (0, 20)
 
     def test_a_report_after_a_release_changes_nothing(self, desk: Desk) -> None:
         lease = desk.take()

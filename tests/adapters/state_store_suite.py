@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from routeradmin.engine.policy import DEFAULT_POLICY
+from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.state import (
     Change,
     Grant,
@@ -22,12 +23,15 @@ from routeradmin.engine.state import (
     Outcome,
     ReportState,
 )
+from routeradmin.engine.turn_book import Kept, Told, TurnMoved
+from routeradmin.engine.turn_state import Opening
+from tests.adapters.key_rules import KeyRules
 from tests.adapters.lease_rules import LeaseRules
 from tests.adapters.store_desk import BROKEN, HUNG_UP, LIMITED, OK, A, Desk, Make, Run, kept_turn
 from tests.engine.world import NOW, catalog, deployment, route
 
 
-class StateStoreSuite(LeaseRules):
+class StateStoreSuite(LeaseRules, KeyRules):
     @pytest.fixture
     def run(self) -> Iterator[Run]:
         with asyncio.Runner() as runner:
@@ -212,20 +216,63 @@ class StateStoreSuite(LeaseRules):
     # turns and restarts
 
     def test_turns_are_kept_for_an_hour_after_their_last_change(self, desk: Desk) -> None:
-        def save(turn_id: str, model: str, at: float) -> None:
-            desk.run(desk.store.save_turn(kept_turn(turn_id, model), at))
+        def save(turn_id: str, model: str, at: float, version: int = 0) -> None:
+            assert desk.run(desk.store.save_turn(kept_turn(turn_id, model), at, version))
 
-        def load(at: float) -> str | None:
-            turn = desk.run(desk.store.load_turn("t", at))
-            return None if turn is None else turn.model
+        def load(at: float) -> Kept | None:
+            found: Kept | None = desk.run(desk.store.load_turn("t", at))
+            return found
 
         assert load(NOW) is None
         save("t", "m1", NOW)
-        assert load(NOW + 3599) == "m1"
-        save("t", "m2", NOW + 1000)
-        assert load(NOW + 4599) == "m2"
+        first = load(NOW + 3599)
+        assert first is not None
+        assert first.turn.model == "m1"
+        save("t", "m2", NOW + 1000, first.version)
+        second = load(NOW + 4599)
+        assert second is not None
+        assert second.turn.model == "m2"
         save("u", "m", NOW + 5000)
         assert load(NOW + 5000) is None
+
+    def test_a_turn_is_moved_on_by_the_first_who_saw_it(self, desk: Desk) -> None:
+        desk.run(desk.store.save_turn(kept_turn("t", "m"), NOW, 0))
+        found = desk.run(desk.store.load_turn("t", NOW))
+        found.turn.wait_ms = 7
+        assert desk.run(desk.store.load_turn("t", NOW)).turn.wait_ms == 0, "a copy was changed"
+        assert desk.run(desk.store.save_turn(found.turn, NOW, found.version)) is True
+        assert desk.run(desk.store.save_turn(kept_turn("t", "m"), NOW, found.version)) is False
+        with pytest.raises(TurnMoved):
+            desk.take(turn_id="t", turn_version=found.version)
+        assert desk.state().active == 0
+        assert desk.run(desk.store.load_turn("t", NOW)).turn.wait_ms == 7
+
+    def test_a_grant_keeps_its_turns_opening(self, desk: Desk) -> None:
+        opening = Opening("", "m", "r", SelectRequest("m"), desk.candidate().key, 0, "", 0.0)
+        lease = desk.take(keep=opening)
+        found = desk.run(desk.store.load_turn(lease.id, NOW))
+        assert found.turn == opening._replace(id=lease.id, lease_id=lease.id, at=NOW)
+
+    def test_an_attempt_is_known_by_its_grant_before_the_turn_tells_of_it(self, desk: Desk) -> None:
+        lease = desk.take(turn_id="t", keep=kept_turn("t", "m"))
+        first = desk.run(desk.store.load_turn("t", NOW))
+        assert first.claim == (A, "r", 0, lease.id, NOW)
+        desk.store.note_turn(kept_turn("t", "m"), NOW, 0)
+        noted = desk.run(desk.store.load_turn("t", NOW))
+        assert (noted.claim, noted.version > first.version) == (None, True)
+        again = desk.take(turn_id="t", turn_version=noted.version)
+        assert desk.run(desk.store.load_turn("t", NOW)).claim.lease_id == again.id
+
+    def test_a_report_moves_its_turn_on_in_the_same_step(self, desk: Desk) -> None:
+        lease = desk.take(turn_id="t", keep=kept_turn("t", "m"))
+
+        def tell(settlement: Any, kept: Any) -> Told:
+            kept.turn.wait_ms += 5
+            return Told({"claimed": kept.claim.lease_id}, kept.turn)
+
+        assert desk.settle(lease, tell=tell).answer == {"claimed": lease.id}
+        found = desk.run(desk.store.load_turn("t", NOW))
+        assert (found.turn.wait_ms, found.claim) == (5, None)
 
     def test_a_lease_tells_its_phase(self, desk: Desk) -> None:
         def phase(lease_id: str) -> ReportState:

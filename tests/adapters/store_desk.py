@@ -16,8 +16,8 @@ from routeradmin.engine.state import (
     Grant,
     Lease,
     Outcome,
-    StateStore,
 )
+from routeradmin.engine.store import StateStore
 from routeradmin.engine.turn_state import TurnState
 from tests.engine.world import NOW, catalog, deployment
 
@@ -59,7 +59,8 @@ class Desk:
     def try_take(
         self, name: str = "a", tokens: int = 0, ttl_s: float = 120.0, **more: Any
     ) -> Lease | None:
-        grant = Grant(self.candidate(name), "me", ttl_s, tokens, "r", **more)
+        owner = more.pop("owner", "me")
+        grant = Grant(self.candidate(name), owner, ttl_s, tokens, "r", **more)
         found: Lease | None = self.run(self.store.reserve(grant, self.now))
         return found
 

@@ -15,7 +15,8 @@ from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.engine import leases
 from routeradmin.engine.resolve import resolve
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.engine.state import CandidateKey, Change, Grant, LeaseNotFound, StateStore
+from routeradmin.engine.state import CandidateKey, Change, Grant, LeaseNotFound
+from routeradmin.engine.store import StateStore
 from tests.adapters.state_store_suite import StateStoreSuite
 from tests.adapters.store_desk import LIMITED, Desk, Make, Run
 from tests.engine.world import ASK, NOW, catalog, deployment, route

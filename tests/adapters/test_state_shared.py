@@ -13,15 +13,27 @@ import pytest
 import redis
 
 from routeradmin.adapters.state_redis import RedisStore
+from routeradmin.engine.key_use import Allowance, KeyRefused
 from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.resolve import resolve
 from routeradmin.engine.select import Selected, select
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.engine.state import CandidateState, Change, Grant, Lease, LeaseFenced, ReportState
+from routeradmin.engine.state import (
+    Binding,
+    CandidateKey,
+    CandidateState,
+    Change,
+    Grant,
+    Lease,
+    LeaseFenced,
+    ReportState,
+)
+from routeradmin.engine.turn_book import Told
 from routeradmin.engine.turn_state import Opening
 from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, Run, kept_turn
 from tests.engine.world import ASK, NOW, catalog, deployment, route
 from tests.redis_at_hand import Prefix
+from tests.scaleout.servers import until
 
 pytestmark = pytest.mark.services
 
@@ -48,15 +60,17 @@ class Pair:
     def look(self, store: RedisStore) -> None:
         self.run(store.look(0))
 
-    def take(self, store: RedisStore, snapshot: Snapshot, **more: Any) -> Lease | None:
+    def take(
+        self, store: RedisStore, snapshot: Snapshot, owner: str = "me", **more: Any
+    ) -> Lease | None:
         candidate = snapshot.routes["r"].candidates[0]
         found: Lease | None = self.run(
-            store.reserve(Grant(candidate, "me", 60.0, 0, "r", **more), self.now)
+            store.reserve(Grant(candidate, owner, 60.0, 0, "r", **more), self.now)
         )
         return found
 
-    def settle(self, store: RedisStore, lease: Lease, outcome: Any = OK) -> Any:
-        return self.run(store.settle(lease.id, outcome, DEFAULT_POLICY, self.now))
+    def settle(self, store: RedisStore, lease: Lease, outcome: Any = OK, **more: Any) -> Any:
+        return self.run(store.settle(lease.id, outcome, DEFAULT_POLICY, self.now, **more))
 
 
 @pytest.fixture
@@ -102,9 +116,9 @@ def test_a_report_may_come_to_another_process(pair: Pair) -> None:
     assert lease is not None
     assert pair.run(two.lease(lease.id)) == lease
     assert pair.run(two.phase(lease.id)) is ReportState.OPEN
-    settled = pair.settle(two, lease, LIMITED)
+    told = Told({"released": True}, None)
+    settled = pair.settle(two, lease, LIMITED, tell=lambda *_: told)
     assert (settled.state, settled.lease) == (ReportState.OPEN, lease)
-    pair.run(two.keep_answer(lease.id, {"released": True}, NOW))
     again = pair.settle(one, lease, BROKEN)
     assert (again.state, again.answer) == (ReportState.REPEATED, {"released": True})
     state = state_of(one, snapshot)
@@ -198,17 +212,19 @@ def test_turns_are_taken_in_one_order_by_all(pair: Pair) -> None:
 
 
 def test_turns_may_go_on_in_another_process(pair: Pair) -> None:
-    one, two = pair.both(catalog([deployment("a")]))
-    pair.run(one.save_turn(kept_turn("t", "m"), NOW))
-    pair.look(one)
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    assert pair.run(one.save_turn(kept_turn("t", "m"), NOW, 0))
     found = pair.run(two.load_turn("t", NOW + 10))
     assert found is not None
-    assert (found.id, found.model) == ("t", "m")
+    assert (found.turn.id, found.turn.model) == ("t", "m")
     asked = replace(ASK, exclude=frozenset({"b"}), headers=(("x", "y"),), opaque=(None, "r"))
-    opening = Opening("l", "m", "r", asked, A, 0, "l", NOW)
-    pair.run(one.save_turn(opening, NOW))
-    pair.look(one)
-    assert pair.run(two.load_turn("l", NOW)) == opening
+    lease = pair.take(one, snapshot, keep=Opening("", "m", "r", asked, A, 0, "", 0.0))
+    assert lease is not None
+    opened = pair.run(two.load_turn(lease.id, NOW))
+    assert opened.turn == Opening(lease.id, "m", "r", asked, A, 0, lease.id, NOW)
+    assert pair.run(two.save_turn(kept_turn("t", "m"), NOW, found.version))
+    assert not pair.run(one.save_turn(kept_turn("t", "m"), NOW, found.version))
 
 
 def test_a_process_that_starts_knows_what_the_others_know(pair: Pair) -> None:
@@ -315,3 +331,161 @@ def test_a_deposed_leaders_probe_changes_nothing(pair: Pair) -> None:
     assert pair.run(one.probed(A, False, 1, DEFAULT_POLICY, BROKEN, NOW)) == ()
     assert state_of(one, snapshot).health == "healthy"
     assert pair.run(two.probed(A, False, 1, DEFAULT_POLICY, BROKEN, NOW)) != ()
+
+
+# limits of API keys
+
+
+def pay(pair: Pair, store: RedisStore, snapshot: Snapshot, **limits: Any) -> Lease | None:
+    return pair.take(store, snapshot, owner="k1", allowance=Allowance("k1", **limits))
+
+
+def refusal(pair: Pair, store: RedisStore, snapshot: Snapshot, **limits: Any) -> str:
+    with pytest.raises(KeyRefused) as refused:
+        pay(pair, store, snapshot, **limits)
+    return refused.value.limit
+
+
+def test_a_keys_limits_are_those_of_all_processes_together(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    lease = pay(pair, one, snapshot, max_parallel_requests=1)
+    assert lease is not None
+    assert refusal(pair, two, snapshot, max_parallel_requests=1) == "max_parallel_requests"
+    assert two.key_use("k1", NOW).active == 1
+    pair.settle(two, lease)
+    assert one.key_use("k1", NOW).active == 1, "one has not heard"
+    pair.look(one)
+    assert one.key_use("k1", NOW).active == 0
+    for _ in range(2):
+        assert pay(pair, one, snapshot, rpm_limit=3) is not None
+    assert refusal(pair, two, snapshot, rpm_limit=3) == "rpm_limit"
+
+
+def test_a_key_is_counted_exactly_by_processes_that_ask_at_once(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    stores = pair.both(snapshot)
+    allowance = Allowance("k1", max_parallel_requests=7)
+    grant = Grant(snapshot.routes["r"].candidates[0], "k1", 60, 5, "r", allowance=allowance)
+
+    async def race() -> list[Any]:
+        asked = (store.reserve(grant, NOW) for store in stores for _ in range(20))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    answers = pair.run(race())
+    leases = [answer for answer in answers if isinstance(answer, Lease)]
+    assert (len(leases), len(answers)) == (7, 40)
+    assert all(isinstance(one, (Lease, KeyRefused)) for one in answers)
+    for lease in leases:
+        pair.settle(stores[0], lease)
+    assert stores[0].key_use("k1", NOW).active == 0
+
+
+def test_a_keys_leases_run_out_for_all(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    assert pay(pair, one, snapshot, max_parallel_requests=1) is not None
+    pair.now += 61
+    assert pay(pair, two, snapshot, max_parallel_requests=1) is not None
+    assert two.key_use("k1", pair.now).active == 1
+
+
+def test_a_minute_ends_for_all_processes_at_once(pair: Pair) -> None:
+    """A process whose clock is a moment behind does not open the old window again."""
+    snapshot = catalog([deployment("a", rpm_limit=2)])
+    one, two = pair.both(snapshot)
+    pair.now = NOW + 60
+    assert pay(pair, one, snapshot, rpm_limit=2) is not None
+    pair.now = NOW + 59.999
+    assert pay(pair, two, snapshot, rpm_limit=2) is not None
+    pair.now = NOW + 60.001
+    assert refusal(pair, one, snapshot, rpm_limit=2) == "rpm_limit"
+    assert pair.take(one, snapshot) is None, "nor the candidate's"
+
+
+def test_what_a_deleted_key_used_leaves_redis_and_others_are_not_pruned(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    assert pay(pair, one, snapshot, rpm_limit=2) is not None
+    suspected = pair.run(two.prune(frozenset()))
+    pair.run(two.prune(suspected))
+    pair.look(two)
+    assert len(keys(pair.prefix, "candidate:\nk1")) == 1
+    one.forget_keys(["k1"])
+    pair.look(one)
+    assert keys(pair.prefix, "candidate:\nk1") == []
+    assert one.key_use("k1", NOW).requests == 0
+
+
+def test_what_a_key_used_apart_is_added_when_redis_is_back(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    limits = {"rpm_limit": 6, "tokens_per_day": 10**6, "max_parallel_requests": 5}
+    held = pay(pair, one, snapshot, **limits)
+    assert held is not None
+    assert pay(pair, two, snapshot, **limits) is not None
+    pair.look(one)
+    one.link.fall("a test")
+    use = one.key_use("k1", NOW)
+    assert (use.requests, use.active) == (2, 1), "others' leases count for nothing meanwhile"
+    assert pay(pair, one, snapshot, **limits) is not None
+    pair.settle(one, held, replace(OK, input_tokens=30))
+    pair.run(joined(one))
+    for store in (one, two):
+        pair.look(store)
+        use = store.key_use("k1", NOW)
+        assert (use.requests, use.active, use.day_tokens) == (3, 2, 30)
+
+
+async def joined(store: RedisStore) -> None:
+    await until(lambda: store.is_shared, "shared again")
+
+
+# sessions
+
+
+def test_a_session_is_found_by_every_process_until_its_time_is_over(pair: Pair) -> None:
+    one, two = pair.both(catalog([deployment("a")]))
+    assert pair.run(two.binding(["s"], NOW)) is None
+    bound = Binding(A, NOW + 60, CandidateKey("b", "k", "x"))
+    one.bind_session("s", bound, NOW)
+    pair.look(one)
+    assert pair.run(two.binding(["unknown", "s"], NOW)) == bound
+    assert pair.run(two.binding(["s"], NOW + 60)) is None
+    two.bind_session("s", Binding(A, NOW + 30), NOW)
+    pair.look(two)
+    assert pair.run(one.binding(["s"], NOW)) == bound, "the one that was made last counts"
+    one.link.fall("a test")
+    assert pair.run(one.binding(["s"], NOW)) is None
+
+
+def test_sessions_leave_redis_when_their_time_is_over(pair: Pair) -> None:
+    (one,) = (pair.start(catalog([deployment("a")])),)
+    for n in range(50):
+        one.bind_session(f"s{n}", Binding(A, NOW + 60), NOW)
+    one.bind_session("last", Binding(A, NOW + 200), NOW + 100)
+    pair.look(one)
+    client = redis.Redis.from_url(pair.prefix.url)
+    assert client.hkeys(f"{{{pair.prefix.name}}}:sessions") == [b"last"]
+    client.close()
+
+
+# callers that leave
+
+
+def test_a_slot_for_a_caller_that_left_is_given_back(pair: Pair) -> None:
+    snapshot = catalog([deployment("a", max_parallel_requests=1)])
+    one, two = pair.both(snapshot)
+    grant = Grant(snapshot.routes["r"].candidates[0], "me", 60, 0, "r")
+
+    async def leave() -> None:
+        asked = asyncio.ensure_future(one.reserve(grant, NOW))
+        await asyncio.sleep(0)  # the question is on its way
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        assert asked.cancelled()
+
+    pair.run(leave())
+    pair.look(one)
+    assert state_of(one, snapshot).active == 0
+    assert pair.take(two, snapshot) is not None

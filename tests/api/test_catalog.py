@@ -164,3 +164,15 @@ def test_a_rollback_may_be_conditional(stocked: Api) -> None:
     problem(stocked.post("/revisions/1/rollback", if_match='"1"'), 412, "stale")
     assert stocked.post("/revisions/1/rollback", if_match='"2"').status_code == 200
     problem(stocked.post("/revisions/77/rollback"), 404, "not_found")
+
+
+def test_a_refused_file_of_another_program_tells_what_it_leaves_open(stocked: Api) -> None:
+    text = (
+        "model_list:\n- model_name: x\n  litellm_params: {model: openai/m, api_key: two words}\n"
+        "litellm_settings: {drop_params: true}\n"
+    )
+    found = problem(put(stocked, text, type="application/yaml"), 422, "invalid_request")
+    assert [one["pointer"] for one in found["errors"]] == ["/model_list/0"]
+    assert found["source"] == "litellm"
+    assert [one["pointer"] for one in found["unmapped"]] == ["/litellm_settings/drop_params"]
+    assert "/model_list/0/litellm_params/api_key" in {one["pointer"] for one in found["notes"]}

@@ -76,6 +76,10 @@ def test_on_a_narrow_screen_the_panel_covers_the_page(page: Page) -> None:
     assert box is not None
     assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 380, 800)
     assert page.evaluate("document.querySelector('.beside-list').inert")
+    page.keyboard.press("k")
+    expect(panel.get_by_role("heading", level=2)).to_have_text("alpha")
+    page.keyboard.press("j")
+    expect(panel.get_by_role("heading", level=2)).to_have_text("beta")
     page.keyboard.press("Escape")
     assert not page.evaluate("document.querySelector('.beside-list').inert")
     assert page.evaluate(FOCUSED) == "beta"

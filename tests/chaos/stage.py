@@ -95,14 +95,6 @@ class Stage:
         client.close()
         return int(found)
 
-    def open_slots(self) -> int:
-        """Slots that Redis counts as taken, over all candidates."""
-        client = self.redis.client()
-        keys = client.keys("{routeradmin}:candidate:*")
-        counted = sum(json.loads(client.hget(key, "counts") or b"[0]")[0] for key in keys)
-        client.close()
-        return counted
-
 
 def logged_at(line: str) -> float:
     return datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f").astimezone().timestamp()

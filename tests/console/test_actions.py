@@ -114,3 +114,33 @@ def test_many_are_acted_on_at_once_and_each_says_how_it_came_out(
 def test_a_viewer_sees_no_boxes_to_tick(catalog: Runtime, as_viewer: Client) -> None:
     assert b'class="tick"' not in as_viewer.get("/deployments").content
     assert as_viewer.post("/bulk/deployments", {"action": "enable"}).status_code == 403
+
+
+def test_many_are_taken_back_at_once_each_to_where_it_was(
+    catalog: Runtime, as_operator: Client
+) -> None:
+    given = {"uid": ["acme-large", "spare"], "action": "drain"}
+    page = as_operator.post("/bulk/deployments", given).content.decode()
+    assert "Undo: enable 1" in page
+    assert "Undo: disable 1" in page
+    assert "for id in acme-large spare; do" in page
+    assert "/api/v1/deployments/$id/drain" in page
+
+
+def test_a_route_that_nobody_serves_any_more_is_told_with_the_result(
+    catalog: Runtime, as_operator: Client
+) -> None:
+    given = {"uid": ["acme-large"], "action": "disable"}
+    assert "Worth a look" not in as_operator.post("/bulk/deployments", given).content.decode()
+    page = as_operator.post("/bulk/deployments", {**given, "uid": ["near/by"]}).content.decode()
+    assert "chat has no enabled target" in page
+    back = {"uid": ["near/by"], "action": "enable"}
+    assert "Worth a look" not in as_operator.post("/bulk/deployments", back).content.decode()
+
+
+def test_tags_are_taken_back_only_where_that_restores_what_was(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = {"uid": ["spare"], "action": "tag", "tags": "eu"}
+    assert "Undo: untag 1" in as_admin.post("/bulk/deployments", given).content.decode()
+    assert "Undo:" not in as_admin.post("/bulk/deployments", given).content.decode()

@@ -18,6 +18,9 @@ OF_ONE_PAGE = {
     "console/intents/_links.html",
     "console/intents/_judge.html",
     "console/routes/_rules.html",
+    "console/transfer/_outcome.html",  # what came of an import, whole
+    "console/incidents/_rows.html",
+    "console/incidents/_where.html",
 }
 
 

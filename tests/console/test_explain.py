@@ -1,10 +1,63 @@
-"""Explain with assumptions: what would happen if a candidate were down, or busy."""
+"""Explain: every reason, what if, and where a turn goes on when nobody is left."""
 
 from __future__ import annotations
 
+import html
+from typing import Any
+
+import pytest
 from django.test import Client
 
+from routeradmin.services import changes, cooldowns
 from routeradmin.services.runtime import Runtime
+from tests.console.conftest import BY
+
+
+@pytest.fixture
+def usable(catalog: Runtime) -> Runtime:
+    """Whoever asks for chat can be served by near/by alone."""
+    changes.disable("acme-large", BY)
+    return catalog
+
+
+def asked(browser: Client, **query: Any) -> str:
+    answer = browser.get("/explain", {"model": "chat", **query})
+    assert answer.status_code == 200
+    return html.unescape(answer.content.decode())
+
+
+def test_a_candidate_marked_down_is_refused_and_the_call_says_so(
+    usable: Runtime, as_viewer: Client
+) -> None:
+    assert "Would use <b>chat-2</b>" in asked(as_viewer)
+    page = asked(as_viewer, down="near/by/open", draws="10")
+    assert "Nothing may be used" in page
+    assert '"overlay": {"near/by/open": {"disabled": true}}' in page
+    assert "/api/v1/simulate" in page
+
+
+def test_the_policys_fallback_routes_are_told_when_nobody_is_selected(
+    usable: Runtime, as_viewer: Client
+) -> None:
+    targets = [{"serving_model_id": "spare", "position": 0}]
+    changes.create("routes", {"id": "r2", "alias": "Second", "targets": targets}, BY)
+    changes.update("policies", "calm", {"fallback": {"general": ["r2"]}}, BY, if_match="*")
+    cooldowns.set_by_hand("near/by", None, 60, BY, "a test")
+    page = asked(as_viewer)
+    assert "A turn goes on with the policy's fallback routes" in page
+    assert ">Second</a>" in page
+    assert "0 of 1 candidates may be used" in page
+    cooldowns.clear("near/by", None, BY, "")
+    assert "fallback routes" not in asked(as_viewer)
+
+
+def test_what_no_caller_could_ask_is_told_beside_its_field(
+    usable: Runtime, as_viewer: Client
+) -> None:
+    for name, value in (("tags", ",".join(f"t{n}" for n in range(65))), ("input_tokens", 2**60)):
+        answer = as_viewer.get("/explain", {"model": "chat", name: value})
+        assert answer.status_code == 422
+        assert name in answer.context["form"].errors
 
 
 def ask(browser: Client, **more: str) -> str:

@@ -99,6 +99,16 @@ def test_a_taken_id_is_told_beside_the_id(catalog: Runtime, as_admin: Client) ->
     assert "exists among the providers already" in html.unescape(answer.content.decode())
 
 
+def test_a_name_that_an_alias_has_is_told_beside_the_new_routes_alias(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = {"id": "new", "alias": "gpt é/ä", "when_exhausted": "fail", "admin_state": "enabled"}
+    given |= {"targets-id": "", "targets-tier": "1", "targets-deployment": "near/by"}
+    answer = as_admin.post("/new/routes", given)
+    assert answer.status_code == 422
+    assert answer.context["form"].errors["alias"]
+
+
 def test_htmx_gets_the_form_alone(catalog: Runtime, as_admin: Client) -> None:
     answer = as_admin.post("/new/providers", {"id": ""}, headers={"HX-Request": "true"})
     page = answer.content.decode()

@@ -129,7 +129,10 @@ def test_what_failed_within_a_minute_is_a_filter(
 
 def test_a_process_that_is_behind_is_named(catalog: Runtime, as_viewer: Client) -> None:
     catalog.peers = SimpleNamespace(  # type: ignore[assignment]
-        others={"late": {"revision": 0}}, lag_ms=lambda revision, now: 0 if revision else 900
+        others={"late": {"revision": 0}},
+        lag_ms=lambda revision, now: 0 if revision else 900,
+        behind_ms=lambda process, revision, now: 0 if revision else 900,
+        silence_ms=lambda process, now: 0,
     )
     page = as_viewer.get("/").content.decode()
     assert "<small>1/2</small>" in page

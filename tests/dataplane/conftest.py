@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from routeradmin.adapters.state_memory import MemoryStore
-from routeradmin.services.admission import KeyLimits
 from routeradmin.services.affinity import Affinity
 from routeradmin.services.intent.deciding import Intents
 from routeradmin.services.metering import Meters
@@ -43,7 +42,7 @@ def gate(served: Gateway) -> Gateway:
     runtime.store.listen(runtime.journal.heard)
     runtime.meters = Meters()
     runtime.store.listen(runtime.meters.heard)
-    runtime.limits, runtime.affinity, runtime.intents = KeyLimits(), Affinity(), Intents()
+    runtime.affinity, runtime.intents = Affinity(), Intents()
     runtime.journal.take()
     runtime.keys._by_hash.clear()
     served.key()

@@ -11,7 +11,13 @@ import pytest
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from routeradmin.dataplane.socket import LEAST_HELD, DecisionSocket
+from routeradmin.dataplane.socket import (
+    LEAST_HELD,
+    MOST_BYTES_AT_ONCE,
+    MOST_FRAME_BYTES,
+    DecisionSocket,
+)
+from routeradmin.services.runtime import Runtime
 from tests.dataplane.catalogs import document
 from tests.dataplane.serving import KEY, WAIT_S, Gateway
 
@@ -127,3 +133,25 @@ def test_leases_that_ran_out_are_not_kept_for_the_end_of_the_socket(gate: Gatewa
 
     gate.use(document(gate.upstream, ["a"]))
     assert asyncio.run(story()) <= LEAST_HELD + 1
+
+
+def test_frames_wait_while_too_many_bytes_are_under_way(bare_runtime: Runtime) -> None:
+    most: list[int] = []
+
+    class Slow(DecisionSocket):
+        async def _answer(self, frame: bytes) -> None:
+            most.append(self._bytes)
+            await asyncio.sleep(0)
+
+    async def story() -> None:
+        socket = Slow(bare_runtime, {"headers": []}, nobody)
+        for _ in range(40):
+            await socket.take(b"x" * MOST_FRAME_BYTES)
+        await socket.close()
+        assert socket._bytes == 0
+
+    async def nobody(message: Any) -> None:
+        del message
+
+    asyncio.run(story())
+    assert max(most) == MOST_BYTES_AT_ONCE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -92,6 +93,14 @@ class RedisServer:
 
     def client(self) -> redis.Redis:
         return redis.Redis.from_url(self.url)
+
+    def slots_taken(self) -> int:
+        """As Redis counts them, over all candidates; some must have been used."""
+        with self.client() as client:
+            keys = client.scan_iter(match="{routeradmin}:candidate:*")
+            counted = [text for key in keys if (text := client.hget(key, "counts"))]
+        assert counted, "no candidate has counts: are they kept elsewhere now?"
+        return sum(int(json.loads(text)[0]) for text in counted)
 
     def close(self) -> None:
         self.kill()

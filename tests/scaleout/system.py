@@ -54,12 +54,13 @@ def revision_of(server: Server) -> int:
 class Askers:
     """Sessions to each of the servers, for many requests at the same instant."""
 
-    def __init__(self, servers: Sequence[Server]) -> None:
+    def __init__(self, servers: Sequence[Server], key: str = KEY) -> None:
         self.addresses = ["http://{}:{}".format(*server.address) for server in servers]
+        self.headers = {"authorization": f"Bearer {key}"}
 
     async def __aenter__(self) -> Askers:
         connector = aiohttp.TCPConnector(limit=0)
-        self.session = aiohttp.ClientSession(headers=JSON, connector=connector)
+        self.session = aiohttp.ClientSession(headers=self.headers, connector=connector)
         return self
 
     async def __aexit__(self, *raised: object) -> None:

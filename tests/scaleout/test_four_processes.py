@@ -87,6 +87,51 @@ def test_tokens_of_a_minute_are_counted_together(four: list[Server]) -> None:
     asyncio.run(race())
 
 
+def key_with(servers: list[Server], **limits: int) -> str:
+    """An API key that all four know."""
+    made = servers[0].post("/api/v1/keys", {"name": "limited", "scopes": ["select"], **limits})
+
+    def is_known(server: Server) -> bool:
+        path = "/api/v1/leases/none/release"
+        return server.call("POST", path, {}, key=made["key"]).status == 404
+
+    until(lambda: all(map(is_known, servers)), 10)
+    return str(made["key"])
+
+
+@pytest.mark.timeout(600)
+def test_a_keys_attempts_at_once_are_exact_in_a_thousand_races(four: list[Server]) -> None:
+    key = key_with(four, max_parallel_requests=SLOTS)
+
+    async def race() -> None:
+        async with Askers(four, key) as askers:
+            for number in range(RACES):
+                answers = await askers.together(ASKING, "turns", max_output_tokens=10)
+                granted = await leases(answers)
+                assert len(granted) == SLOTS, (number, Counter(s for s, _ in answers))
+                await asyncio.gather(
+                    *(askers.release(number + n, one) for n, one in enumerate(granted))
+                )
+
+    asyncio.run(race())
+
+
+@pytest.mark.parametrize(
+    "limits", [{"rpm_limit": 5}, {"tpm_limit": 1000}, {"tokens_per_day": 1000}], ids=str
+)
+def test_what_a_key_may_use_is_counted_together(four: list[Server], limits: dict[str, int]) -> None:
+    key = key_with(four, **limits)
+
+    async def race() -> None:
+        async with Askers(four, key) as askers:
+            if time.time() % 60 > 57:
+                await asyncio.sleep(3.1)
+            answers = await askers.together(20, "turns", input_tokens=150, max_output_tokens=50)
+            assert Counter(status for status, _ in answers) == {200: 5, 429: 15}
+
+    asyncio.run(race())
+
+
 def test_turns_are_even_to_within_one(four: list[Server]) -> None:
     async def ask() -> Counter[str]:
         async with Askers(four) as askers:

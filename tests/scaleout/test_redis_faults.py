@@ -14,7 +14,7 @@ import pytest
 from routeradmin.adapters.state_redis import RedisStore
 from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.engine.state import Grant, Lease
+from routeradmin.engine.state import Grant, Lease, LeaseNotFound
 from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, kept_turn
 from tests.engine.world import catalog, deployment
 from tests.scaleout.servers import RedisServer, until
@@ -150,9 +150,9 @@ def test_what_was_acknowledged_survives_a_redis_that_lost_everything(server: Red
             lease = await take(one)
             await settle(one, lease, LIMITED)
             held = await take(one)
-            await one.save_turn(kept_turn("t", "m"), time.time())
+            await one.save_turn(kept_turn("t", "m"), time.time(), 0)
             server.kill()
-            await one.save_turn(kept_turn("u", "m"), time.time())
+            await one.save_turn(kept_turn("u", "m"), time.time(), 0)
             await until(lambda: not (one.is_shared or two.is_shared), "both noticed")
             server.start()
             await shared(one, two)
@@ -194,5 +194,34 @@ def test_a_store_that_starts_without_redis_joins_later(server: RedisServer) -> N
             await settle(store, lease, BROKEN)
             assert active(store) == 0
             assert store.of(SNAPSHOT.routes["r"].candidates[0]).cooldown is not None
+
+    asyncio.run(story())
+
+
+def test_a_lease_that_was_granted_and_ran_out_apart_is_known_to_the_others_afterwards(
+    server: RedisServer,
+) -> None:
+    """Whoever took it may report to another process."""
+
+    async def story() -> None:
+        async with stores(server, 2) as (one, two):
+            server.kill()
+            await until(lambda: not (one.is_shared or two.is_shared), "both noticed")
+            lease, open_still = await take(one, ttl_s=1.0), await take(one)
+            await until(lambda: bool(one.expire(time.time())), "it ran out")
+            server.start()
+            await shared(one, two)
+
+            async def phases() -> list[str]:
+                return [str(await two.phase(found.id)) for found in (lease, open_still)]
+
+            for _ in range(100):
+                try:
+                    found = await phases()
+                except LeaseNotFound:
+                    await asyncio.sleep(0.05)
+                else:
+                    break
+            assert found == ["expired", "open"]
 
     asyncio.run(story())

@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
-
-import pytest
 
 from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.catalog.document import Document
-from routeradmin.engine.state import Grant, Lease
-from routeradmin.services import selecting
-from routeradmin.services.admission import LEAST_KEPT, KeyLimits
+from routeradmin.services import reporting, selecting
 from routeradmin.services.keys import Key
-from routeradmin.services.messages import Select
-from routeradmin.services.refusals import LimitRefused, Refused
+from routeradmin.services.messages import Report, Select
+from routeradmin.services.refusals import LimitRefused, Refused, TurnHalted
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
 from tests.engine.world import catalog, deployment
-
-NOW = 1_800_000_000.0
-
-
-class DistantStore(MemoryStore):
-    """A store over a wire: whoever reserves waits, and ``answer`` comes back."""
-
-    def __init__(self, answer: Callable[[], Awaitable[None]]) -> None:
-        super().__init__()
-        self._answer = answer
-
-    async def reserve(self, grant: Grant, now: float) -> Lease | None:
-        await self._answer()
-        return await super().reserve(grant, now)
+from tests.interleaving import DistantStore
 
 
 def limited(**limits: Any) -> Key:
@@ -64,7 +46,7 @@ def test_a_slot_that_another_took_costs_the_key_nothing(bare_runtime: Runtime) -
     key = limited(rpm_limit=100, tpm_limit=100)
     answers = asyncio.run(at_once(bare_runtime, key, 3))
     assert [type(answer) for answer in answers] == [Selected, Selected, Refused]
-    use = bare_runtime.limits.use_of(key, bare_runtime.clock())
+    use = bare_runtime.store.key_use(key.uid, bare_runtime.clock())
     assert (use.requests, use.active) == (2, 2)
 
 
@@ -75,17 +57,34 @@ def test_a_store_that_fails_costs_the_key_nothing(bare_runtime: Runtime) -> None
     put(bare_runtime, DistantStore(gone))
     key = limited(rpm_limit=100)
     assert isinstance(asyncio.run(at_once(bare_runtime, key, 1))[0], ConnectionError)
-    use = bare_runtime.limits.use_of(key, bare_runtime.clock())
+    use = bare_runtime.store.key_use(key.uid, bare_runtime.clock())
     assert (use.requests, use.active, use.tokens) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("limits", [{"rpm_limit": 10**9}, {"max_parallel_requests": 10**9}])
-def test_leases_that_nobody_reports_are_not_kept_for_ever(limits: dict[str, int]) -> None:
-    held, key = KeyLimits(), limited(**limits)
-    for n in range(5 * LEAST_KEPT):
-        now = NOW + n
-        charge = held.charge(key, 0, now)
-        assert charge is not None
-        held.keep(f"lease-{n}", charge, now + 10, now)
-    assert len(held._kept) <= LEAST_KEPT + 1
-    assert held.use_of(key, NOW + n).active <= LEAST_KEPT + 1
+def test_a_turn_that_the_keys_limits_ended_is_recorded_once(bare_runtime: Runtime) -> None:
+    put(bare_runtime, DistantStore(lambda: asyncio.sleep(0)))
+    key = limited(rpm_limit=1)
+
+    async def story() -> None:
+        first = await selecting.select(bare_runtime, Select(model="m"), key)
+        failed = Report(outcome="failure", status=503)
+        await reporting.report(bare_runtime, first.lease.id, failed, key)
+        bare_runtime.clock.advance(1)  # type: ignore[attr-defined]
+        again = Select(model="m", turn=first.turn_id)
+        asked = (selecting.select(bare_runtime, again, key) for _ in range(2))
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert {type(answer) for answer in answers} == {LimitRefused, TurnHalted}
+
+    asyncio.run(story())
+    records = bare_runtime.journal.take().turns
+    assert [record["halt"] for record in records] == ["limit-refused"]
+
+
+def test_keys_that_are_no_more_are_forgotten_by_the_store(bare_runtime: Runtime) -> None:
+    put(bare_runtime, MemoryStore())
+    key = limited(rpm_limit=5)
+    bare_runtime.keys.hold({"hash": key})
+    asyncio.run(at_once(bare_runtime, key, 1))
+    assert bare_runtime.store.key_use(key.uid, bare_runtime.clock()).requests == 1
+    bare_runtime.keys.hold({})
+    assert bare_runtime.store.key_use(key.uid, bare_runtime.clock()).requests == 0

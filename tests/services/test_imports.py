@@ -221,7 +221,9 @@ class TestAFileOfAnotherProgram:
         with pytest.raises(Invalid) as refused:
             changes.import_file(litellm("two words of it"), ADA)
         (problem,) = refused.value.problems
-        assert problem.detail.startswith("accounts openai-key-001: the file's key ")
+        assert problem.pointer == "/model_list/0"
+        told = "accounts openai-key-001 secret_reference_id: the file's key "
+        assert problem.detail.startswith(told)
         assert "two words" not in str(refused.value)
         assert not Provider.objects.exists()
 
@@ -230,6 +232,38 @@ class TestAFileOfAnotherProgram:
         file = changes.import_file(litellm(mask), ADA)
         assert file.imported.secrets == {}
         assert any("is not set" in one.detail for one in file.imported.warnings)
+
+    def test_says_where_it_takes_the_place_of_something_else(self, runtime: Runtime) -> None:
+        """Ids are made up by the reader: an entry of that id may be quite another."""
+        changes.import_file(litellm(), ADA)
+        other = litellm(OTHER_KEY).replace(b"openai/gpt-4o", b"openai/gpt-5")
+        done = changes.import_file(other, ADA, dry_run=True).imported
+        told = {(one.pointer, one.detail) for one in done.warnings}
+        assert {
+            (
+                "/model_list/0",
+                "serving_models chat: there is one of that id already: the file changes its "
+                "model_id",
+            ),
+            (
+                "/model_list/0",
+                "accounts openai-key-001: the secret stored under that id is replaced by the "
+                "file's key",
+            ),
+        } <= told
+
+    def test_that_is_refused_tells_the_place_and_what_it_leaves_open(
+        self, runtime: Runtime
+    ) -> None:
+        mine = [make.target(route_id="mine")]
+        given(make.catalog(routes=[make.route("mine", alias="chat")], targets=mine))
+        with pytest.raises(changes.Unfit) as refused:
+            changes.import_file(litellm(), ADA)
+        (problem,) = refused.value.problems
+        assert problem.pointer == "/model_list/0"
+        assert problem.detail.startswith("routes chat alias: ")
+        assert refused.value.source == "litellm"
+        assert [one.place for one in refused.value.unmapped] == ["/litellm_settings/drop_params"]
 
     def test_without_a_key_says_whose_it_takes_over(self, runtime: Runtime) -> None:
         changes.import_file(litellm(), ADA)

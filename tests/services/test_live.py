@@ -265,3 +265,33 @@ def test_a_store_that_goes_away_is_told_once_and_its_return_too(
     asyncio.run(story())
     standing = [delta.standing for delta in recorder.deltas]
     assert [one and one.degraded for one in standing] == [("store",), ()]
+
+
+def test_a_cooldown_that_is_extended_is_told_with_its_new_end(
+    feed: Feed, runtime: Runtime, recorder: Recorder
+) -> None:
+    async def story() -> None:
+        with feed.watching():
+            for at, seconds in enumerate((60, 600), 1):
+                await runtime.store.set_cooldown(KEY, seconds, "user:ada", "", runtime.clock())
+                await feed.tick(at)
+
+    asyncio.run(story())
+    assert recorder.cells == [("state", "why"), ("state", "why")]
+    assert [len(delta.moved) for delta in recorder.deltas] == [1, 0]
+
+
+def test_how_many_requests_a_draining_deployment_still_has_is_told(
+    feed: Feed, runtime: Runtime, recorder: Recorder
+) -> None:
+    changes.drain("acme-large", changes.Actor("user:ada"))
+
+    async def story() -> None:
+        leases = [await reserve(runtime) for _ in range(2)]
+        with feed.watching():
+            for at, lease in enumerate(leases, 2):
+                await runtime.store.release(lease, runtime.clock())
+                await feed.tick(at)
+
+    asyncio.run(story())
+    assert [cells[:2] for cells in recorder.cells] == [("state", "active")] * 2

@@ -65,3 +65,11 @@ def test_beyond_the_bound_reports_are_dropped_and_counted() -> None:
     for _ in range(MOST + 2):
         waiting.add(telling("a", told), now=0.0)
     assert (len(waiting), waiting.dropped) == (postponed.MOST, 2)
+
+
+def test_many_are_told_in_turns_so_that_requests_get_in_between() -> None:
+    waiting, told = Postponed(), []
+    for _ in range(postponed.MOST_AT_ONCE + 1):
+        waiting.add(telling("a", told), now=0.0)
+    asyncio.run(waiting.tell(sure_for_s=-1.0, now=1.0))
+    assert (len(told), len(waiting)) == (postponed.MOST_AT_ONCE, 1)

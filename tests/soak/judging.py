@@ -16,7 +16,7 @@ SLACK = 20.0
 SLACKS["files"] = 40.0  # connections come and go with the load; those that stay show at rest
 REST = "files at rest"  # before the first request, and after the last: database, upstream, log
 # Kept for an hour by their expiry in Redis: at most as many as there were leases.
-EXPIRING = "redis: keys that go: "
+EXPIRING = ("redis: keys that go: lease", "redis: keys that go: turn")
 
 
 class Row(NamedTuple):
@@ -43,5 +43,5 @@ def row(name: str, found: list[tuple[float, float]], leases: int) -> Row:
     last = [size for at, size in found if at >= 1 - COMPARED] or [found[-1][1]]
     before = median(warm)
     slack = SLACKS.get(name.rpartition(": ")[2], SLACK)
-    limit = leases if name.startswith(EXPIRING) else before + max(slack, SHARE * before)
+    limit = leases if name in EXPIRING else before + max(slack, SHARE * before)
     return Row(name, found[0][1], before, median(last), limit)

@@ -25,10 +25,9 @@ EVERY_S = 2.0
 
 
 def squeeze() -> None:
-    from routeradmin.adapters import state_memory
-    from routeradmin.engine import leases
+    from routeradmin.engine import leases, turn_book
 
-    for module, name in ((leases, "REMEMBER_COUNT"), (state_memory, "TURNS_KEPT")):
+    for module, name in ((leases, "REMEMBER_COUNT"), (turn_book, "TURNS_KEPT")):
         assert hasattr(module, name), f"{module.__name__} has no {name} any more"
         setattr(module, name, KEPT)
 
@@ -45,14 +44,16 @@ def tables() -> dict[str, int]:
         "leases known": len(store._book._records),
         "leases open": store._book.open_count,
         "ends": len(store._book._ends),
-        "turns": len(store._turns),
+        "turns": len(store._turns.ids()),
         "cursors": len(store._cursors),
         "states": len(list(store.states())),
-        "key charges": len(runtime.limits._kept),
+        "keys": len(list(store._keys)),
+        "sessions": len(runtime.affinity._bound),
         "journal": runtime.journal.waiting,
         "postponed": len(runtime.postponed),
         "threads": threading.active_count(),
-        "tasks": sum(isinstance(one, asyncio.Task) for one in gc.get_objects()),
+        # By type: asking a lazy or a weak object for its class may raise.
+        "tasks": sum(type(one) is asyncio.Task for one in gc.get_objects()),
     }
     if runtime.peers is not None:
         found["under way"] = len(store.mirror._under_way)

@@ -112,6 +112,20 @@ def test_a_file_of_another_program_is_told_apart_and_its_gaps_are_listed() -> No
         run("import_catalog", "fixtures/foreign/litellm.yaml", "--format", "toml")
 
 
+def test_a_refused_file_of_another_program_lists_its_gaps_as_well(tmp_path: Path) -> None:
+    run("import_catalog", "fixtures/llm-catalog-example.toml")
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "model_list:\n- model_name: x\n  litellm_params: {model: openai/m, api_key: two words}\n"
+        "litellm_settings: {drop_params: true}\n"
+    )
+    err = StringIO()
+    with pytest.raises(CommandError, match="/model_list/0: accounts openai-key-001"):
+        call_command("import_catalog", str(path), stderr=err)
+    assert "read as a file of litellm" in err.getvalue()
+    assert "not mapped: /litellm_settings/drop_params" in err.getvalue()
+
+
 class TestExplain:
     @pytest.fixture(autouse=True)
     def _example(self, runtime: Runtime) -> None:

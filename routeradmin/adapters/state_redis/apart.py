@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from routeradmin.adapters.state_redis import wire
+from routeradmin.engine.key_use import KeyBook, KeyUse
 from routeradmin.engine.state import CandidateKey, CandidateState, ReportState
 
 MOST_KEPT = 100_000  # ends and answers; leases whose end is not told run out by themselves
@@ -18,26 +20,42 @@ class Apart:
 
     def __init__(self) -> None:
         self.began = False
-        self.turns: set[str] = set()
+        self.turns: dict[str, None] = {}  # in the order of their changes
         self.untold: list[tuple[Any, ...]] = []  # steps on whose way Redis went again
-        self._ends: dict[str, tuple[ReportState, int]] = {}
-        self._answers: dict[str, dict[str, Any]] = {}
+        self._ends: dict[str, tuple[ReportState, int, dict[str, Any] | None]] = {}
         self._charged: dict[CandidateKey, Charge] = {}
+        self._uses: dict[str, KeyUse] = {}
 
-    def begin(self, states: Iterable[CandidateState]) -> None:
+    def begin(self, states: Iterable[CandidateState], keys: KeyBook) -> None:
         self.began = True
+        self._uses = {uid: replace(use) for uid, use in keys}
         self._charged = {s.key: (s.window, s.rpm_used, s.tpm_used) for s in states}
 
     def clear(self) -> None:
         self.began = False
         self.turns.clear()
         self._ends.clear()
-        self._answers.clear()
+        self._uses.clear()
         self._charged.clear()
 
-    def ended(self, lease_id: str, phase: ReportState, used: int = 0) -> None:
+    def ended(
+        self,
+        lease_id: str,
+        phase: ReportState,
+        used: int = 0,
+        answer: dict[str, Any] | None = None,
+    ) -> None:
         if len(self._ends) < MOST_KEPT:
-            self._ends[lease_id] = (phase, used)
+            self._ends[lease_id] = (phase, used, answer)
+
+    def turn_changed(self, turn_id: str) -> None:
+        self.turns[turn_id] = None
+        if len(self.turns) > MOST_KEPT:
+            del self.turns[next(iter(self.turns))]
+
+    def turns_told(self, turn_ids: Iterable[str]) -> None:
+        for turn_id in turn_ids:
+            self.turns.pop(turn_id, None)
 
     def lost(self, step: tuple[Any, ...]) -> None:
         """It may not have arrived; all that is told of leases may be told twice."""
@@ -51,10 +69,6 @@ class Apart:
     @property
     def ended_ids(self) -> list[str]:
         return list(self._ends)
-
-    def answered(self, lease_id: str, answer: dict[str, Any]) -> None:
-        if len(self._answers) < MOST_KEPT:
-            self._answers.setdefault(lease_id, answer)
 
     def charges(
         self, states: Iterable[CandidateState], current: int
@@ -72,14 +86,23 @@ class Apart:
                 found[state.key] = (current, rpm, tpm, *more)
         return found
 
+    def key_charges(self, keys: KeyBook, current: int) -> list[tuple[Any, ...]]:
+        """Steps that tell what API keys were charged before, at least, and here since."""
+        if not self.began:
+            return []
+        steps: list[tuple[Any, ...]] = []
+        for uid, use in keys:
+            text, was = wire.key_text(wire.payer_key(uid)), replace(self._uses.get(uid) or KeyUse())
+            was.roll(current)
+            if use.window == current:
+                more = max(0, use.requests - was.requests), use.tokens - was.tokens
+                steps.append(("charge", text, current, was.requests, was.tokens, *more))
+            if use.day == was.day:
+                more_tokens = use.day_tokens - was.day_tokens
+                steps.append(("charge_day", text, use.day, was.day_tokens, more_tokens))
+        return steps
+
     def take_ends(self, now: float) -> list[tuple[Any, ...]]:
         """Steps that tell of ends and first answers; they are not kept any longer."""
         ends, self._ends = self._ends, {}
-        answers, self._answers = self._answers, {}
-        return [
-            *(
-                ("close", repr(now), lease_id, "", phase.value, used, -1, "", wire.NOTHING)
-                for lease_id, (phase, used) in ends.items()
-            ),
-            *(("answer", lease_id, wire.Text(answer)) for lease_id, answer in answers.items()),
-        ]
+        return [wire.close_step(now, lease_id, *end) for lease_id, end in ends.items()]

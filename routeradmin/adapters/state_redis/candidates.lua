@@ -13,6 +13,8 @@ local call = redis.call
 local rings = cjson.decode(ARGV[2])
 
 -- Candidates are read once in a call and written back once, at its end or before others' are told.
+-- API keys with limits are counted like candidates, under "\n<id>\n"; for them the two totals are
+-- the day of their last grant and its tokens.
 -- ``f``, kept as JSON: active, window, rpm, tpm, successes and failures of the minute, both totals, latency (or
 -- false), version of the health record, sequence of the last change.
 local seen, touched, turns, turned = {}, {}, {}, {}
@@ -86,9 +88,10 @@ local function roll(one, window)
 end
 
 -- A lease is text: phase (one letter, changed in place), end, life of its candidate's counts,
--- secret's version, window, tokens, the key's three lines, facts, first answer.
+-- secret's version, window, tokens, the key's three lines, the API key that pays for it (its life, a
+-- blank, its id; or nothing), facts, first answer.
 local LEASE = '^(%l)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n'
-  .. '([^\n]*\n[^\n]*\n[^\n]*)\n([^\n]*)\n(.*)$'
+  .. '([^\n]*\n[^\n]*\n[^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$'
 local LETTERS = {open = 'o', expired = 'x', repeated = 'r', released = 'b'}
 local PHASES = {o = 'open', x = 'expired', r = 'repeated', b = 'released'}
 
@@ -96,13 +99,15 @@ local function lease_of(id)
   local text = call('GET', lease_at(id))
   if not text then return nil end
   local l = {id = id}
-  l.phase, l.ends, l.life, l.secret, l.window, l.tokens, l.key, l.facts, l.answer = string.match(text, LEASE)
+  l.phase, l.ends, l.life, l.secret, l.window, l.tokens, l.key, l.payer, l.facts, l.answer =
+    string.match(text, LEASE)
   l.phase = PHASES[l.phase]
   return l
 end
 
 local function text_of(l)
-  return table.concat({LETTERS[l.phase], l.ends, l.life, l.secret, l.window, l.tokens, l.key, l.facts, l.answer}, '\n')
+  return table.concat({LETTERS[l.phase], l.ends, l.life, l.secret, l.window, l.tokens, l.key, l.payer,
+    l.facts, l.answer}, '\n')
 end
 
 local function mark(l, phase) call('SETRANGE', lease_at(l.id), 0, LETTERS[phase]) end
@@ -115,15 +120,36 @@ local function open(l, kept_s)
   if next_due and tonumber(l.ends) < next_due then next_due = tonumber(l.ends) end
 end
 
+-- The API key that pays for a lease, unless that key has gone.
+local function payer_of(l)
+  if l.payer == '' then return nil end
+  local born, uid = string.match(l.payer, '^(%d+) (.*)$')
+  local one = at('\n' .. uid .. '\n')
+  return one.life == born and one or nil
+end
+
+local function free(one)
+  one.f[1] = math.max(0, one.f[1] - 1)
+  touch(one)
+end
+
 -- Take the lease off the open ones; its slot is free if its candidate still lives that life.
-local function close(member)
+local function close(member, l)
   if call('ZREM', LEASES, member) == 0 then return end
   local born, key = string.match(member, '^[^\n]*\n([^\n]*)\n(.*)$')
-  local one = at(key)
-  if one.life == born then
-    one.f[1] = math.max(0, one.f[1] - 1)
-    touch(one)
-  end
+  local one, payer = at(key), l and payer_of(l)
+  if one.life == born then free(one) end
+  if payer then free(payer) end
+end
+
+local DAY = 1440 -- windows
+
+-- Replace what a lease held by what it used, where its windows are still counted.
+local function settle(one, l, used, of_day)
+  local f, more, window = one.f, used - tonumber(l.tokens), tonumber(l.window)
+  if f[2] == window then f[4] = math.max(0, f[4] + more) end
+  if of_day and f[7] == math.floor(window / DAY) then f[8] = math.max(0, f[8] + more) end
+  touch(one)
 end
 
 local function look_ahead()
@@ -135,19 +161,37 @@ local function sweep(now)
   if not next_due then look_ahead() end
   while next_due <= tonumber(now) do
     for _, member in ipairs(call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, MOST_DUE)) do
-      close(member)
-      local l = {id = string.match(member, '^[^\n]*')}
-      if call('EXISTS', lease_at(l.id)) == 1 then mark(l, 'expired') end
+      local l = lease_of(string.match(member, '^[^\n]*'))
+      close(member, l)
+      if l then mark(l, 'expired') end
     end
     look_ahead()
   end
 end
 
+local function over(used, tokens, limit)
+  return limit >= 0 and (used >= limit or (used > 0 and used + tokens > limit))
+end
+
+-- The limit that admits no more: slots, requests or tokens of the minute.
 local function full(f, limits, tokens)
-  local slots, rpm, tpm = limits[2], limits[3], limits[4]
-  return (slots >= 0 and f[1] >= slots)
-    or (rpm >= 0 and f[3] >= rpm)
-    or (tpm >= 0 and (f[4] >= tpm or (f[4] > 0 and f[4] + tokens > tpm)))
+  local slots, rpm = limits[2], limits[3]
+  if slots >= 0 and f[1] >= slots then return 'max_parallel_requests' end
+  if rpm >= 0 and f[3] >= rpm then return 'rpm_limit' end
+  if over(f[4], tokens, limits[4]) then return 'tpm_limit' end
+end
+
+-- The same of an API key, which has tokens of the day besides.
+local function spent(f, limits, tokens)
+  local day = math.floor(f[2] / DAY)
+  if f[7] ~= day then f[7], f[8] = day, 0 end
+  return full(f, limits, tokens) or (over(f[8], tokens, limits[5]) and 'tokens_per_day')
+end
+
+-- A window ends for all at once: who is a moment behind goes by who is ahead.
+local function agreed(window, one, now)
+  if one.f[2] == window + 1 and one.f[2] * 60 - tonumber(now) < 1 then return one.f[2] end
+  return window
 end
 
 -- Keep a health record if the caller has seen the newest one. ``d``: successes and failures, those

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import secrets
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from routeradmin.adapters.state_memory import MemoryStore
@@ -11,11 +13,12 @@ from routeradmin.adapters.state_redis.apart import Apart
 from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Link, Unreachable
 from routeradmin.adapters.state_redis.mirror import Mirror
 from routeradmin.adapters.state_redis.wire import counts_of
+from routeradmin.engine.key_use import KeyRefused
 from routeradmin.engine.snapshot import Candidate, Snapshot
 from routeradmin.engine.state import Grant, Lease, ReportState
+from routeradmin.engine.turn_book import MARK_BITS, TurnMoved
 from routeradmin.engine.windows import window
 
-OVER = (ReportState.REPEATED, ReportState.RELEASED)
 RINGS_KEPT = 1024
 
 
@@ -30,7 +33,7 @@ class SharedGrants(MemoryStore):
         epoch: str | None = None,
         limit_s: float = LIMIT_S,
     ) -> None:
-        super().__init__(epoch)
+        super().__init__(epoch, secrets.randbits(MARK_BITS))
         self.clock = clock
         self.link = Link(url, prefix, self._join, self._part, limit_s)
         self.mirror = Mirror(self._local, self._lock)
@@ -59,19 +62,30 @@ class SharedGrants(MemoryStore):
             if answer is None:
                 self.apart.ended(lease.id, ReportState.RELEASED)  # it may have been granted
                 return await super().reserve(grant, now)
+            if answer[0] == "stale":
+                raise TurnMoved
+            if answer[0] == "limited":
+                self._pay(lease.owner, answer[2])
+                self._turn_is(grant.cursor, answer[3])
+                raise KeyRefused(answer[1])
             if answer[0] == "moved":
                 self._turn_is(grant.cursor, answer[1])
                 continue
             taken, found = sent[answer[1]], counts_of(answer[2])
             with self._lock:
                 self._turn_is(grant.cursor, answer[3])
+                if answer[4]:
+                    self._pay(lease.owner, answer[4])
                 state = self.mirror.count(taken.key, found, now)
                 self._seq += 1
                 if answer[0] == "granted":
                     lease = lease._replace(
                         key=taken.key, secret_version=taken.credential.secret_version
                     )
+                    if self._book.is_full:  # Redis knows them all, and which are reported elsewhere
+                        self._book.forget_next()
                     self._book.add(lease, state or self._local.of(taken))
+                    self._turns.begun(grant, lease, now)
                     return lease
             members = [one for one in members if one is not taken]
         return None
@@ -88,31 +102,45 @@ class SharedGrants(MemoryStore):
         guess = sent[at - first]
         with self._lock:
             lease = self._new_lease(grant, now, current)
-            self.mirror.start(guess.key, tokens)
+            way = self.mirror.start(guess.key, tokens)
             if cursor:
                 self._advance(cursor)
-        answer: Answer | None
+        step = (
+            "reserve",
+            repr(now),
+            repr(lease.expires_at),
+            current,
+            tokens,
+            lease.id,
+            wire.facts(lease),
+            cursor,
+            first,
+            total,
+            ring,
+            wire.turn_step(grant, lease, self._turns.after(grant.turn_version)),
+            wire.payer(grant.allowance),
+        )
         try:
-            answer = await self.link.call(
-                (
-                    "reserve",
-                    repr(now),
-                    repr(lease.expires_at),
-                    current,
-                    tokens,
-                    lease.id,
-                    wire.facts(lease),
-                    cursor,
-                    first,
-                    total,
-                    ring,
-                )
-            )
+            return await self.link.call(step), sent, lease
         except Unreachable:
-            answer = None
+            return None, sent, lease
+        except asyncio.CancelledError:  # nobody is there any more to give it back
+            self.link.post(wire.close_step(now, lease.id, ReportState.RELEASED))
+            raise
+        finally:
+            with self._lock:
+                self.mirror.ended(way)
+
+    def _pay(self, uid: str, sent: Sequence[Any]) -> None:
+        """What an API key has used by now."""
         with self._lock:
-            self.mirror.ended(guess.key, tokens)
-        return answer, sent, lease
+            wire.put_use(self._keys.at(uid), counts_of(sent))
+
+    def forget_keys(self, uids: Iterable[str]) -> None:
+        uids = list(uids)
+        super().forget_keys(uids)
+        for uid in uids:
+            self.link.post(("forget", wire.key_text(wire.payer_key(uid))))
 
     def _ring(
         self, grant: Grant, members: list[Candidate], first: int

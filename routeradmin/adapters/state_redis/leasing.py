@@ -7,7 +7,9 @@ from typing import Any
 
 import orjson
 
+from routeradmin.adapters.state_memory import OVER
 from routeradmin.adapters.state_redis import wire
+from routeradmin.adapters.state_redis.ending import Decided, Ending
 from routeradmin.adapters.state_redis.granting import SharedGrants
 from routeradmin.adapters.state_redis.link import Answer, Unreachable
 from routeradmin.adapters.state_redis.mirror import NO_VERDICT, Verdict, in_order
@@ -23,9 +25,10 @@ from routeradmin.engine.state import (
     ReportState,
     Settlement,
 )
+from routeradmin.engine.turn_book import TURN_KEPT_S, Kept, Tell
 from routeradmin.engine.windows import window
 
-OVER = (ReportState.REPEATED, ReportState.RELEASED)
+OPEN = ReportState.OPEN
 
 
 class SharedLeases(SharedGrants):
@@ -52,15 +55,18 @@ class SharedLeases(SharedGrants):
         self.expire(now)
         phase = ReportState.RELEASED
         try:
-            answer = await self._close(lease_id, generation, phase, 0, NO_VERDICT, now)
+            step = wire.close_step(now, lease_id, phase, generation=generation)
+            answer = await self.link.call(step)
         except Unreachable:
             released = await super().release(lease_id, now, generation)
             self.apart.ended(lease_id, phase)
             return released
         self._raise_if_lost(answer[0], lease_id)
         with self._lock:
+            record = self._book.known(lease_id)
             self._closed_here(lease_id, phase, now)
-            self._count(answer, now)
+            paying = record.lease if record is not None and answer[0] == "open" else None
+            self._count(answer, paying, now)
         return bool(answer[0] == "open")
 
     async def settle(
@@ -70,45 +76,108 @@ class SharedLeases(SharedGrants):
         policy: Policy,
         now: float,
         generation: int | None = None,
+        tell: Tell | None = None,
     ) -> Settlement:
         self.expire(now)
         try:
-            lease, phase, answer_kept = await self._find(lease_id, generation)
+            lease, phase, answered = await self._find(lease_id, generation)
+            kept = await self._turn_to_tell(lease, now) if tell is not None else None
         except Unreachable:
-            return await self._settle_alone(lease_id, outcome, policy, now, generation)
-        if phase in OVER:
-            cooldown = self._local.at(lease.key).cooldown
-            return Settlement(phase, lease, cooldown, (), answer_kept)
-        used = accounting.tokens_used(outcome, lease.held_tokens)
+            return await self._settle_alone(lease_id, outcome, policy, now, generation, tell)
+        if phase in OVER and (answered is not None or tell is None):
+            return self._repeated(phase, lease, answered)
+        ending = Ending(lease, generation, outcome, policy, now, tell)
         while True:
-            with self._lock:
-                verdict = self._judge_lease(lease, outcome, policy, now)
+            report = self._decide(ending, phase, kept)
             try:
-                answer = await self._close(
-                    lease_id, generation, ReportState.REPEATED, used, verdict, now
-                )
+                answer = await self._send(ending, report)
+                if answer[0] not in ("conflict", "moved"):
+                    break
+                self._learn(answer[1], answer[2], answer[3], now)
+                if answer[0] == "moved":
+                    phase = wire.phase_of(answer[4])
+                    kept = await self._load_turn(lease.turn_id or "", now)
             except Unreachable:
-                return self._settled_alone(lease, phase, used, verdict, now)
-            if answer[0] != "conflict":
-                break
-            self._learn(answer[1], answer[2], answer[3], now)
+                return self._settled_alone(ending, report)
         self._raise_if_lost(answer[0], lease_id)
-        return self._settled(answer, lease, verdict, now)
+        return self._ended(answer, ending, report)
 
-    def _settled(self, answer: Answer, lease: Lease, verdict: Verdict, now: float) -> Settlement:
-        met = wire.phase_of(answer[0])
+    def _decide(self, ending: Ending, phase: ReportState, kept: Kept | None) -> Decided:
+        """What the report comes to if the lease and its turn are as they seem."""
+        lease, tell = ending.lease, ending.tell
+        with self._lock:
+            verdict, way = NO_VERDICT, None
+            if phase not in OVER:
+                verdict = self._judge_lease(ending)
+                way = self.mirror.leave(lease.key, ending.tokens) if phase is OPEN else None
+            told = None
+            if tell is not None:
+                state = self._local.get(lease.key)
+                cooldown = None if state is None else state.cooldown
+                told = tell(Settlement(phase, lease, cooldown, verdict.changes), kept)
+        version = 0 if kept is None else kept.version
+        return Decided(phase, verdict, told, version, self._turns.after(version), way)
+
+    async def _send(self, ending: Ending, decided: Decided) -> Answer:
+        try:
+            return await self.link.call(ending.step(decided))
+        finally:
+            if decided.way is not None:
+                with self._lock:
+                    self.mirror.ended(decided.way)
+
+    def _ended(self, answer: Answer, ending: Ending, decided: Decided) -> Settlement:
+        met, lease, now = wire.phase_of(answer[0]), ending.lease, ending.now
         with self._lock:
             self._closed_here(lease.id, ReportState.REPEATED, now)
-            state = self._count(answer, now) or self._local.get(lease.key)
+            paying = None if met in OVER else lease
+            state = self._count(answer, paying, now) or self._local.get(lease.key)
         cooldown = None if state is None else state.cooldown
-        if met in OVER:  # another process was first
+        if met in OVER and (answer[4] or decided.told is None):  # another process was first
             self._learn(answer[1], answer[2], answer[3], now)
             kept = orjson.loads(answer[4]) if answer[4] else None
-            return Settlement(met, lease, cooldown, (), kept)
-        self._tell(verdict.changes)
-        return Settlement(met, lease, cooldown, verdict.changes)
+            return Settlement(met, lease, cooldown, (), kept, is_first=False)
+        with self._lock:
+            self._keep_told(lease, decided, now)
+        self._tell(decided.verdict.changes)
+        return Settlement(met, lease, cooldown, decided.verdict.changes, decided.answer)
 
-    def _judge_lease(self, lease: Lease, outcome: Outcome, policy: Policy, now: float) -> Verdict:
+    def _repeated(
+        self, phase: ReportState, lease: Lease, answer: dict[str, Any] | None
+    ) -> Settlement:
+        state = self._local.get(lease.key)
+        cooldown = None if state is None else state.cooldown
+        return Settlement(phase, lease, cooldown, (), answer, is_first=False)
+
+    def _keep_told(self, lease: Lease, decided: Decided, now: float) -> None:
+        told, record = decided.told, self._book.known(lease.id)
+        if told is None:
+            return
+        if told.turn is not None:
+            self._turns.put(Kept(told.turn, decided.next_version), now)
+        if record is not None:
+            record.answer = told.answer
+
+    async def _turn_to_tell(self, lease: Lease, now: float) -> Kept | None:
+        """From here where it is known: if it has moved on elsewhere, Redis will say so."""
+        turn_id = lease.turn_id or ""
+        return self._turns.load(turn_id, now) or await self._load_turn(turn_id, now)
+
+    async def _load_turn(self, turn_id: str, now: float) -> Kept | None:
+        """The newest that Redis has, noted here. Raises Unreachable."""
+        found = wire.kept_of(await self.link.call(("load_turn", turn_id)))
+        if found is None:
+            return self._turns.load(turn_id, now)
+        saved_at, kept = found
+        if now - saved_at >= TURN_KEPT_S:
+            return None
+        with self._lock:
+            if self._turns.has_moved(turn_id, kept.version) or turn_id not in self._turns:
+                self._turns.put(kept, saved_at)
+        return kept.copied()
+
+    def _judge_lease(self, ending: Ending) -> Verdict:
+        lease, outcome, policy, now = ending.lease, ending.outcome, ending.policy, ending.now
         state, record = self._local.get(lease.key), self._book.known(lease.id)
         if state is None and record is None and self._local.names(lease.key):
             state = self._local.at(lease.key)
@@ -120,7 +189,9 @@ class SharedLeases(SharedGrants):
         ):
             return NO_VERDICT
         if outcome.failure is None:
-            accounting.sample(state, outcome)
+            if not ending.is_sampled:
+                accounting.sample(state, outcome)
+                ending.is_sampled = True
             if in_order(state):
                 counted = wire.success(outcome.latency_ms, window(now))
                 return Verdict((), state.version, "", counted)
@@ -133,29 +204,6 @@ class SharedLeases(SharedGrants):
         if outcome.failure in health.NOT_THE_DEPLOYMENTS:
             return NO_VERDICT
         return self.mirror.weigh(lease.key, lambda s: health.failed(s, outcome, policy, now), now)
-
-    async def _close(
-        self,
-        lease_id: str,
-        generation: int | None,
-        phase: ReportState,
-        used: int,
-        verdict: Verdict,
-        now: float,
-    ) -> Answer:
-        return await self.link.call(
-            (
-                "close",
-                repr(now),
-                lease_id,
-                _text(generation),
-                phase.value,
-                used,
-                verdict.expected,
-                verdict.record,
-                verdict.deltas,
-            )
-        )
 
     def _closed_here(self, lease_id: str, phase: ReportState, now: float) -> None:
         record = self._book.known(lease_id)
@@ -172,30 +220,37 @@ class SharedLeases(SharedGrants):
         policy: Policy,
         now: float,
         generation: int | None,
+        tell: Tell | None,
     ) -> Settlement:
-        used = 0
-        record = self._book.known(lease_id)
-        if record is not None:
-            used = accounting.tokens_used(outcome, record.lease.held_tokens)
-        settlement = await super().settle(lease_id, outcome, policy, now, generation)
-        self.apart.ended(lease_id, ReportState.REPEATED, used)
+        settlement = await super().settle(lease_id, outcome, policy, now, generation, tell)
+        if settlement.is_first:
+            used = accounting.tokens_used(outcome, settlement.lease.held_tokens)
+            self._ended_apart(settlement.lease, used, settlement.answer)
         return settlement
 
-    def _settled_alone(
-        self, lease: Lease, phase: ReportState, used: int, verdict: Verdict, now: float
-    ) -> Settlement:
+    def _settled_alone(self, ending: Ending, decided: Decided) -> Settlement:
         """Judged already, then Redis went: what is left is to give the slot back here."""
+        lease, now = ending.lease, ending.now
         with self._lock:
             record = self._book.known(lease.id)
             if record is not None and record.phase is ReportState.OPEN:
                 self._free(record, now)
-                accounting.settle_tokens(record.state, lease, used)
+                accounting.settle_tokens(record.state, lease, ending.used)
             self._closed_here(lease.id, ReportState.REPEATED, now)
             state = self._local.get(lease.key)
-        self.apart.ended(lease.id, ReportState.REPEATED, used)
-        self._tell(verdict.changes)
-        cooldown = None if state is None else state.cooldown
-        return Settlement(phase, lease, cooldown, verdict.changes)
+            cooldown = None if state is None else state.cooldown
+            settlement = Settlement(decided.phase, lease, cooldown, decided.verdict.changes)
+            if ending.tell is not None:
+                settlement = self._answered(record, settlement, ending.tell, now)
+        self._ended_apart(lease, ending.used, settlement.answer)
+        self._tell(decided.verdict.changes)
+        return settlement
+
+    def _ended_apart(self, lease: Lease, used: int, answer: dict[str, Any] | None) -> None:
+        self.apart.ended(lease.id, ReportState.REPEATED, used, answer)
+        turn_id = lease.turn_id or ""
+        if answer is not None and turn_id in self._turns:
+            self.apart.turn_changed(turn_id)
 
     # leases looked up
 
@@ -250,18 +305,6 @@ class SharedLeases(SharedGrants):
             return await super().phase(lease_id)
         return wire.phase_of(answer[5])
 
-    async def keep_answer(self, lease_id: str, answer: dict[str, Any], now: float) -> None:
-        record = self._book.known(lease_id)
-        if record is not None and record.answer is None:
-            record.answer = answer
-        try:
-            kept = await self.link.call(("answer", lease_id, wire.Text(answer)))
-        except Unreachable:
-            self.apart.answered(lease_id, answer)
-            return
-        if record is None:
-            self._raise_if_lost(kept[0], lease_id)
-
     def _learn(self, key: str, counts: Sequence[Any], record: Any, now: float) -> None:
         """Redis knows better."""
         told, found = wire.key_of(key), counts_of(counts)
@@ -270,7 +313,9 @@ class SharedLeases(SharedGrants):
             self.mirror.take(told, found.version, record or "", now, force=True)
             self._seq += 1
 
-    def _count(self, answer: Answer, now: float) -> CandidateState | None:
+    def _count(self, answer: Answer, lease: Lease | None, now: float) -> CandidateState | None:
+        if lease is not None and lease.is_charged and answer[4]:
+            self._pay(lease.owner, answer[4])
         return self.mirror.count(wire.key_of(answer[1]), counts_of(answer[2]), now)
 
 

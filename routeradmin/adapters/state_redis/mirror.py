@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import add, neg
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from routeradmin.adapters.local_states import LocalStates
 from routeradmin.adapters.state_redis import wire
@@ -21,6 +22,25 @@ from routeradmin.engine.state import CandidateKey, CandidateState, Change, Healt
 from routeradmin.engine.windows import window
 
 Judge = Callable[[CandidateState], Sequence[Change]]
+
+
+class Under(NamedTuple):
+    """What own steps that are under way add to a candidate's counters."""
+
+    active: int
+    requests: int
+    tokens: int
+
+
+NOTHING = Under(0, 0, 0)
+
+
+class Way(NamedTuple):
+    """One step under way; ``era`` tells it from those before Redis was lost."""
+
+    key: CandidateKey
+    adds: Under
+    era: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,59 +62,66 @@ class Mirror:
     def __init__(self, local: LocalStates, lock: RLock) -> None:
         self._local = local
         self._lock = lock
-        self._under_way: dict[CandidateKey, list[int]] = {}
-        self._seqs: dict[CandidateKey, int] = {}  # of the newest counters told
+        self._under_way: dict[CandidateKey, Under] = {}
+        self._era = 0
         self.taken: Callable[[], None] = lambda: None
 
-    def start(self, key: CandidateKey, tokens: int) -> None:
-        """An own grant is on its way: the next choice must see it."""
-        state = self._local.at(key)
-        own = self._under_way.setdefault(key, [0, 0])
-        own[0] += 1
-        own[1] += tokens
-        self._add(state, 1, tokens)
+    def start(self, key: CandidateKey, tokens: int) -> Way:
+        """An own grant is on its way: the next choice must see it. Give the answer to ``ended``."""
+        return self._go(key, Under(1, 1, tokens))
 
-    def ended(self, key: CandidateKey, tokens: int) -> None:
-        """It was answered, one way or the other."""
-        own = self._under_way.get(key)
-        if own is None:
-            return
-        own[0] -= 1
-        own[1] -= tokens
-        if own[0] <= 0:
-            del self._under_way[key]
-        self._add(self._local.at(key), -1, -tokens)
+    def leave(self, key: CandidateKey, tokens: int) -> Way:
+        """An own lease is about to end: who decides meanwhile counts its slot as free, and
+        ``tokens`` more (or less) as used. Give the answer to ``ended``."""
+        return self._go(key, Under(-1, 0, tokens))
 
-    def _add(self, state: CandidateState, leases: int, tokens: int) -> None:
-        state.active = max(0, state.active + leases)
-        state.rpm_used = max(0, state.rpm_used + leases)
-        state.tpm_used = max(0, state.tpm_used + tokens)
+    def ended(self, way: Way) -> None:
+        """The step was answered, one way or the other."""
+        if way.era == self._era:
+            self._add(way.key, Under(*map(neg, way.adds)))
+
+    def _go(self, key: CandidateKey, adds: Under) -> Way:
+        self._add(key, adds)
+        return Way(key, adds, self._era)
+
+    def _add(self, key: CandidateKey, more: Under) -> None:
+        own = Under(*map(add, self._under_way.get(key, NOTHING), more))
+        if own == NOTHING:
+            self._under_way.pop(key, None)
+        else:
+            self._under_way[key] = own
+        state = self._local.get(key)
+        if state is not None:
+            state.active = max(0, state.active + more.active)
+            state.rpm_used = max(0, state.rpm_used + more.requests)
+            state.tpm_used = max(0, state.tpm_used + more.tokens)
 
     def drop_under_way(self) -> None:
         self._under_way.clear()
+        self._era += 1
 
-    def forget_seqs(self) -> None:
+    def forget_steps(self) -> None:
         """Before Redis is joined anew: it may have lost its count."""
-        self._seqs.clear()
+        for state in self._local:
+            state.counted_at = 0
 
     def count(self, key: CandidateKey, counts: Counts, now: float) -> CandidateState | None:
         """Take the counters over unless they are older than what is here (a frame may be behind
         an own step's answer); None for a candidate that this catalog does not have."""
         state = self._local.get(key)
         if state is None:
-            self._seqs.pop(key, None)
             if not self._local.names(key):
                 return None
             state = self._local.at(key)
-        if counts.seq < self._seqs.get(key, 0):
+        if counts.seq < state.counted_at:
             return state
-        self._seqs[key] = counts.seq
-        leases, tokens = self._under_way.get(key, (0, 0))
-        state.active = counts.active + leases
+        state.counted_at = counts.seq
+        own = self._under_way.get(key, NOTHING)
+        state.active = max(0, counts.active + own.active)
         if counts.window >= state.window or counts.window >= window(now):
             state.window = counts.window
-            state.rpm_used = counts.rpm_used + leases
-            state.tpm_used = counts.tpm_used + tokens
+            state.rpm_used = counts.rpm_used + own.requests
+            state.tpm_used = max(0, counts.tpm_used + own.tokens)
             state.minute_successes = counts.minute_successes
             state.minute_failures = counts.minute_failures
         state.successes, state.failures = counts.successes, counts.failures

@@ -5,30 +5,69 @@ local function turn_of(cursor)
   return turns[cursor]
 end
 
+-- Whether a turn is not at this version any more. One that is not here has not moved on.
+local function moved(id, version)
+  local v = call('HGET', TURNS .. id, 'v')
+  return v and number(v) ~= version
+end
+
+local function keep_turn(id, version, text)
+  local t = TURNS .. id
+  call('HSET', t, 'v', version, 'text', ARGV[text])
+  call('HDEL', t, 'claim', 'key', 'on')
+  call('EXPIRE', t, REMEMBERED_S)
+end
+
+-- ``kept``: id, versions before and after, text of a new turn, claim.
+local function begin_turn(kept, key)
+  local t = TURNS .. kept[1]
+  call('HSET', t, 'v', kept[3])
+  if kept[4] ~= 0 then call('HSET', t, 'text', ARGV[kept[4]], 'on', key) end
+  if kept[5] ~= '' then call('HSET', t, 'claim', kept[5], 'key', key) end
+  call('EXPIRE', t, REMEMBERED_S)
+end
+
 local step = {}
 
 -- One slot on the candidate whose turn it is; the ring holds part of the tier's free candidates.
-function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total, ring)
+-- ``kept`` is what is kept with it of the lease's turn, or 0; ``pays`` the limits of the API key
+-- that pays for it, or 0.
+function step.reserve(now, ends, window, tokens, id, facts, cursor, first, total, ring, kept, pays)
   sweep(now)
+  if kept ~= 0 and moved(kept[1], kept[2]) then return {'stale'} end
   ring = rings[ring + 1]
   local turn = turn_of(cursor)
   local place = (turn % total - first) % total
   if place >= #ring then return {'moved', turn} end
   local limits = ring[place + 1]
-  local one = at(limits[1])
-  local f = one.f
+  local one, payer = at(limits[1]), pays ~= 0 and at(pays[1])
+  window = agreed(window, one, now)
+  if payer then
+    window = agreed(window, payer, now)
+    roll(payer, window)
+    local limit = spent(payer.f, pays, tokens)
+    if limit then return {'limited', limit, counts(payer), turn} end
+  end
   roll(one, window)
-  if full(f, limits, tokens) then return {'full', place, counts(one), turn} end
+  local f = one.f
+  if full(f, limits, tokens) then return {'full', place, counts(one), turn, payer and counts(payer)} end
   f[1], f[3], f[4] = f[1] + 1, f[3] + 1, f[4] + tokens
+  if payer then
+    local p = payer.f
+    p[1], p[3], p[4], p[8] = p[1] + 1, p[3] + 1, p[4] + tokens, p[8] + tokens
+    touch(payer)
+  end
   open({id = id, phase = 'open', ends = ends, life = life(one), secret = limits[5], window = window,
-    tokens = tokens, key = one.key, facts = ARGV[facts], answer = ''},
+    tokens = tokens, key = one.key, payer = payer and life(payer) .. ' ' .. pays[6] or '',
+    facts = ARGV[facts], answer = ''},
     math.ceil(tonumber(ends) - tonumber(now)) + REMEMBERED_S)
+  if kept ~= 0 then begin_turn(kept, one.key) end
   if cursor ~= '' then
     turn = turn + 1
     turns[cursor], turned[cursor] = turn, true
   end
   touch(one)
-  return {'granted', place, counts(one), turn}
+  return {'granted', place, counts(one), turn, payer and counts(payer)}
 end
 
 -- ``generation`` as text, empty for any. The lease, or why not.
@@ -42,34 +81,34 @@ local function find(id, generation)
 end
 
 -- End a lease: ``phase`` is what later reports meet, ``used`` the tokens charged in its window.
-function step.close(now, id, generation, phase, used, expected, record, d)
+-- A report brings its ``answer``, the phase ``on`` which it was decided, and its turn (id, versions
+-- before and after, text; or 0): all of it is kept, or nothing if the lease or the turn has moved.
+function step.close(now, id, generation, phase, used, expected, record, d, on, turn, answer)
   sweep(now)
   local l, why = find(id, generation)
   if not l then return why end
   local met, one = l.phase, at(l.key)
   if met == 'expired' and phase == 'released' then return {'fenced'} end
-  if met ~= 'open' and met ~= 'expired' then
+  local over = met ~= 'open' and met ~= 'expired'
+  if over and (l.answer ~= '' or on == '') then
     return {met, l.key, counts(one), told(one), l.answer ~= '' and l.answer}
   end
+  if on ~= '' and (on ~= met or (turn ~= 0 and moved(turn[1], turn[2]))) then
+    return {'moved', l.key, counts(one), told(one), met}
+  end
   local lives = one.life == l.life
-  if lives and not judge(one, expected, record, d) then
+  if not over and lives and not judge(one, expected, record, d) then
     return {'conflict', l.key, counts(one), told(one)}
   end
-  close(member_of(l))
+  if answer ~= 0 then call('APPEND', lease_at(id), ARGV[answer]) end
+  if turn ~= 0 then keep_turn(turn[1], turn[3], turn[4]) end
+  if over then return {met, l.key, counts(one), told(one), false} end
+  close(member_of(l), l)
   mark(l, phase)
-  if lives then
-    local f = one.f
-    if f[2] == tonumber(l.window) then f[4] = math.max(0, f[4] - tonumber(l.tokens) + used) end
-    touch(one)
-  end
-  return {met, l.key, counts(one), lives}
-end
-
-function step.answer(id, text)
-  local l = lease_of(id)
-  if not l then return {'missing'} end
-  if l.answer == '' then call('APPEND', lease_at(id), ARGV[text]) end
-  return {'kept'}
+  if lives then settle(one, l, used) end
+  local payer = payer_of(l)
+  if payer then settle(payer, l, used, true) end
+  return {met, l.key, counts(one), lives, payer and counts(payer) or false}
 end
 
 function step.sweep(now)
@@ -132,11 +171,13 @@ function step.look(now, known, old_ms)
   return {'frames', call('GET', EPOCH) or '', newest, last, false, first, #raw - first}
 end
 
-function step.save_turn(id, text)
-  call('SET', TURNS .. id, ARGV[text], 'EX', REMEMBERED_S)
-  return {}
+function step.save_turn(id, before, after, text)
+  if moved(id, before) then return {'stale'} end
+  keep_turn(id, after, text)
+  return {'saved'}
 end
 
 function step.load_turn(id)
-  return {call('GET', TURNS .. id) or false}
+  local t = call('HMGET', TURNS .. id, 'v', 'text', 'claim', 'key', 'on')
+  return {number(t[1]), t[2] or false, t[3] or false, t[4] or false, t[5] or false}
 end

@@ -119,7 +119,7 @@ class SharedHealth(SharedLeases):
         The bulk is told while requests still go on alone, so that none waits behind it.
         """
         was = self.shared_epoch
-        self.mirror.forget_seqs()
+        self.mirror.forget_steps()
         entries = await self._everything()
         told: set[str] = set()
         await self._tell_turns(everything=was not in ("", self.shared_epoch))
@@ -131,16 +131,23 @@ class SharedHealth(SharedLeases):
             met = {wire.key_of(key): (counts_of(sent), record) for key, sent, record in entries}
             # Before the first catalog is bound nobody knows which of these it has.
             for key, (counts, _) in met.items():
-                self.mirror.count(key, counts, now)
+                if key.deployment:
+                    self.mirror.count(key, counts, now)
+            key_charges = self.apart.key_charges(self._keys, window(now))
+            for _, use in self._keys:
+                use.seq = 0
             self.link.rise()
             for step in (*steps, *self._leases_to_tell(told)):
                 self._post_of_lease(step)
             for key, charge in charges.items():
                 self.link.post(("charge", key_text(key), *charge))
+            for step in key_charges:
+                self.link.post(step)
             for state in list(self._local):
                 self._reconcile(state, met.get(state.key), now)
-            for turn_id in self.apart.turns:
-                self._send_turn(turn_id)
+            for offer in map(self._offer, self.apart.turns):
+                if offer is not None:
+                    self.link.post(offer)
             self.apart.clear()
             self._seq += 1
         self.link.post(("look", repr(now), self.frame, 0), self._looked)
@@ -173,23 +180,12 @@ class SharedHealth(SharedLeases):
 
     async def _tell_turns(self, *, everything: bool) -> None:
         """``everything``: Redis lost what it had, so all that is remembered here."""
-        turn_ids = list(self._turns) if everything else list(self.apart.turns)
+        turn_ids = self._turns.ids() if everything else list(self.apart.turns)
         for start in range(0, len(turn_ids), FEW):
             some = turn_ids[start : start + FEW]
-            texts = [(one, self._turn_text(one)) for one in some]
-            await self.link.ask(*(("offer_turn", one, text) for one, text in texts if text))
-            self.apart.turns.difference_update(some)
-
-    def _send_turn(self, turn_id: str) -> None:
-        text = self._turn_text(turn_id)
-        if text is None:
-            return
-
-        def then(answer: Answer | None) -> None:
-            if answer is None:
-                self.apart.turns.add(turn_id)
-
-        self.link.post(("save_turn", turn_id, text), then)
+            offers = map(self._offer, some)
+            await self.link.ask(*(offer for offer in offers if offer is not None))
+            self.apart.turns_told(some)
 
     async def _everything(self) -> list[Any]:
         entries: list[Any] = []
@@ -223,9 +219,14 @@ class SharedHealth(SharedLeases):
         if (told or durable.record(state) is not None) and mine != told:
             self._commit_later(state.key, lambda s: (), now, anyway=True)
 
-    def _turn_text(self, turn_id: str) -> wire.Text | None:
-        saved_at, turn = self._turns.get(turn_id, (0.0, None))
-        return None if turn is None else wire.turn_text(turn, saved_at)
+    def _offer(self, turn_id: str) -> tuple[Any, ...] | None:
+        found = self._turns.at(turn_id)
+        if found is None:
+            return None
+        saved_at, (turn, version, claim) = found
+        key = "" if claim is None else key_text(claim.key)
+        text = wire.turn_text(turn, saved_at)
+        return ("offer_turn", turn_id, version, text, wire.claim_text(claim), key)
 
     def _part(self) -> None:
         """From here on limits are this process's own; others' leases count for nothing."""
@@ -233,7 +234,8 @@ class SharedHealth(SharedLeases):
         with self._lock:
             self.mirror.drop_under_way()
             own = self._book.open_by_key()
-            self.apart.begin(self._local)
+            self._keys.hold_only(record.lease for record in self._book.open_records())
+            self.apart.begin(self._local, self._keys)
             for state in self._local:
                 state.active = own[state.key]
                 self._local.review(state, now)
@@ -280,6 +282,10 @@ class SharedHealth(SharedLeases):
         with self._lock:
             for text, sent, record in entries:
                 key, counts = wire.key_of(text), counts_of(sent)
+                if not key.deployment:
+                    if key.credential in self._keys:
+                        wire.put_use(self._keys.at(key.credential), counts)
+                    continue
                 self.mirror.count(key, counts, now)
                 if record:
                     self.mirror.take(key, counts.version, record, now)
@@ -309,6 +315,7 @@ def _adopt_step(record: Record) -> tuple[Any, ...]:
         wire.facts(lease),
         lease.window,
         lease.held_tokens,
+        lease.owner if lease.is_charged else "",
     )
 
 

@@ -16,11 +16,16 @@ function step.lease(id)
 end
 
 -- Slots that were granted while this store was out of reach.
-function step.adopt(id, ends, key, secret, facts, window, tokens)
+function step.adopt(id, ends, key, secret, facts, window, tokens, uid)
   if call('EXISTS', lease_at(id)) == 1 then return {'known'} end
-  local one = at(key)
+  local one, payer = at(key), uid ~= '' and at('\n' .. uid .. '\n')
   open({id = id, phase = 'open', ends = ends, life = life(one), secret = secret, window = window,
-    tokens = tokens, key = key, facts = ARGV[facts], answer = ''}, 2 * REMEMBERED_S)
+    tokens = tokens, key = key, payer = payer and life(payer) .. ' ' .. uid or '',
+    facts = ARGV[facts], answer = ''}, 2 * REMEMBERED_S)
+  if payer then
+    payer.f[1] = payer.f[1] + 1
+    touch(payer)
+  end
   one.f[1] = one.f[1] + 1
   touch(one)
   return {'adopted'}
@@ -35,6 +40,18 @@ function step.charge(key, window, rpm, tpm, more_rpm, more_tpm)
   life(one)
   f[3] = math.max(f[3], rpm) + more_rpm
   f[4] = math.max(0, math.max(f[4], tpm) + more_tpm)
+  touch(one)
+  return {'charged'}
+end
+
+-- The same of an API key's tokens of a day.
+function step.charge_day(key, day, tokens, more)
+  local one = at(key)
+  local f = one.f
+  if f[7] > day then return {'past'} end
+  if f[7] ~= day then f[7], f[8] = day, 0 end
+  life(one)
+  f[8] = math.max(0, math.max(f[8], tokens) + more)
   touch(one)
   return {'charged'}
 end
@@ -81,12 +98,32 @@ function step.known()
 end
 
 -- A turn from memory: another process may know a later state of it.
-function step.offer_turn(id, text)
-  local kept = call('GET', TURNS .. id)
-  if kept and number(string.match(kept, '^%[([%d.]+)')) >= number(string.match(ARGV[text], '^%[([%d.]+)')) then
-    return {'known'}
+function step.offer_turn(id, version, text, claim, key)
+  if number(call('HGET', TURNS .. id, 'v')) >= version then return {'known'} end
+  keep_turn(id, version, text)
+  if claim ~= '' then call('HSET', TURNS .. id, 'claim', claim, 'key', key) end
+  return {'kept'}
+end
+
+local SESSIONS, SESSION_ENDS, MOST_SESSIONS = P .. ':sessions', P .. ':sessions:ends', 100000
+
+-- Where sessions are bound; of too many those go that end first.
+function step.bind(now, name, ends, text)
+  if number(call('ZSCORE', SESSION_ENDS, name)) > tonumber(ends) then return {'known'} end
+  call('HSET', SESSIONS, name, ARGV[text])
+  call('ZADD', SESSION_ENDS, ends, name)
+  local over = call('ZRANGEBYSCORE', SESSION_ENDS, '-inf', now, 'LIMIT', 0, MOST_DUE)
+  local more = call('ZCARD', SESSION_ENDS) - #over - MOST_SESSIONS
+  if more > 0 then over = call('ZRANGE', SESSION_ENDS, 0, #over + more - 1) end
+  if #over > 0 then
+    call('HDEL', SESSIONS, unpack(over))
+    call('ZREM', SESSION_ENDS, unpack(over))
   end
-  return step.save_turn(id, text)
+  return {'bound'}
+end
+
+function step.bound(names)
+  return call('HMGET', SESSIONS, unpack(names))
 end
 
 -- Be the leader for a while: the fence, or false and who leads. A new reign has a higher fence.

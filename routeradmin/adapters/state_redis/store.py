@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from redis.exceptions import RedisError
 
-from routeradmin.adapters.state_memory import CURSORS_KEPT, TURN_KEPT_S
+from routeradmin.adapters.state_memory import CURSORS_KEPT
 from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.link import LIMIT_S, Unreachable, end
 from routeradmin.adapters.state_redis.sharing import SharedHealth
@@ -25,7 +25,8 @@ from routeradmin.adapters.state_redis.wire import key_text
 from routeradmin.engine import durable, health
 from routeradmin.engine.policy import Policy
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.engine.state import CandidateKey, CandidateState, Change, Outcome
+from routeradmin.engine.state import Binding, CandidateKey, CandidateState, Change, Outcome
+from routeradmin.engine.turn_book import Kept
 from routeradmin.engine.turn_state import Opening, TurnState
 
 log = logging.getLogger(__name__)
@@ -167,29 +168,65 @@ class RedisStore(SharedHealth):
 
     # turns
 
-    async def load_turn(self, turn_id: str, now: float) -> TurnState | Opening | None:
+    async def load_turn(self, turn_id: str, now: float) -> Kept | None:
         try:
-            answer = await self.link.call(("load_turn", turn_id))
+            return await self._load_turn(turn_id, now)
         except Unreachable:
-            answer = [False]
-        if not answer[0]:
             return await super().load_turn(turn_id, now)
-        saved_at, turn = wire.turn_of(answer[0])
-        return turn if now - saved_at < TURN_KEPT_S else None
 
-    async def save_turn(self, turn: TurnState | Opening, now: float) -> None:
-        """Sent with the next steps, before any that is asked later."""
-        await super().save_turn(turn, now)
-        if self.link.is_up:
-            self._send_turn(turn.id)
-        else:
-            self.apart.turns.add(turn.id)
+    async def save_turn(self, turn: TurnState | Opening, now: float, version: int) -> bool:
+        try:
+            answer = await self.link.call(self._save_step(turn, now, version))
+        except Unreachable:
+            saved = await super().save_turn(turn, now, version)
+            if saved:
+                self.apart.turn_changed(turn.id)
+            return saved
+        if answer[0] == "stale":
+            return False
+        with self._lock:
+            self._turns.put(Kept(turn, self._turns.after(version)), now)
+        return True
+
+    def note_turn(self, turn: TurnState, now: float, version: int) -> None:
+        super().note_turn(turn, now, version)
+        begun = self._turns.after(version)
+        if not self.link.is_up:
+            self.apart.turn_changed(turn.id)
+            return
+
+        def then(answer: list[Any] | None) -> None:
+            if answer is None:
+                self.apart.turn_changed(turn.id)
+            elif answer[0] == "stale":
+                with self._lock:
+                    self._turns.drop(turn.id, self._turns.after(begun))
+
+        self.link.post(self._save_step(turn, now, begun), then)
+
+    def _save_step(self, turn: TurnState | Opening, now: float, version: int) -> tuple[Any, ...]:
+        text = wire.turn_text(turn, now)
+        return ("save_turn", turn.id, version, self._turns.after(version), text)
+
+    # sessions
+
+    async def binding(self, names: Sequence[str], now: float) -> Binding | None:
+        try:
+            found = await self.link.call(("bound", list(names)))
+        except Unreachable:
+            return None
+        bindings = (wire.binding_of(text) for text in found if text)
+        return next((one for one in bindings if one.until > now), None)
+
+    def bind_session(self, name: str, binding: Binding, now: float) -> None:
+        self.link.post(("bind", repr(now), name, repr(binding.until), wire.binding_text(binding)))
 
     async def prune(self, suspected: frozenset[str]) -> frozenset[str]:
         """Forget candidates that the catalog does not have and did not have at the last call,
         whose answer ``suspected`` is; cursors likewise. Raises Unreachable."""
         keys, cursors = await self.link.call(("known",))
-        foreign = {f"c{key}" for key in keys or () if not self._local.names(wire.key_of(key))}
+        candidates = [key for key in keys or () if wire.key_of(key).deployment]
+        foreign = {f"c{key}" for key in candidates if not self._local.names(wire.key_of(key))}
         if len(cursors or ()) > CURSORS_KEPT:
             foreign |= {f"t{name}" for name in cursors if name not in self._cursors}
         for name in foreign & suspected:

@@ -10,8 +10,17 @@ import orjson
 
 from routeradmin.engine import durable
 from routeradmin.engine.accounting import LATENCY_ALPHA
+from routeradmin.engine.key_use import Allowance, KeyUse
 from routeradmin.engine.snapshot import Candidate
-from routeradmin.engine.state import CandidateKey, CandidateState, Lease, ReportState
+from routeradmin.engine.state import (
+    Binding,
+    CandidateKey,
+    CandidateState,
+    Grant,
+    Lease,
+    ReportState,
+)
+from routeradmin.engine.turn_book import Claim, Kept, claim_of, opened
 from routeradmin.engine.turn_state import Opening, TurnState, request_from_json, request_json
 
 UNSEEN = -1  # expected version of a step that looks at no health
@@ -90,6 +99,20 @@ def limits(candidate: Candidate) -> list[Any]:
     ]
 
 
+def payer(allowance: Allowance | None) -> list[Any] | int:
+    """An API key that pays for a lease, as ``limits`` with tokens a day and its id; 0: none."""
+    if allowance is None:
+        return 0
+    uid, *told = allowance
+    limited = (-1 if limit is None else limit for limit in told)
+    return [key_text(payer_key(uid)), *limited, uid]
+
+
+def payer_key(uid: str) -> CandidateKey:
+    """API keys are counted beside candidates, under a name that no deployment has."""
+    return CandidateKey("", uid)
+
+
 def facts(lease: Lease) -> Text:
     """What of a lease the script never looks at, but for the generation, which comes first."""
     return Text(
@@ -102,12 +125,15 @@ def facts(lease: Lease) -> Text:
             lease.route_id,
             lease.turn_id,
             lease.policy_id,
+            lease.is_charged,
         ]
     )
 
 
 def lease_of(lease_id: str, key: str, secret_version: int, ends: str, kept: str) -> Lease:
-    generation, owner, granted_at, tokens, window, route_id, turn_id, policy_id = orjson.loads(kept)
+    generation, owner, granted_at, tokens, window, route_id, turn_id, policy_id, is_charged = (
+        orjson.loads(kept)
+    )
     return Lease(
         lease_id,
         key_of(key),
@@ -121,7 +147,18 @@ def lease_of(lease_id: str, key: str, secret_version: int, ends: str, kept: str)
         route_id,
         turn_id,
         policy_id,
+        is_charged,
     )
+
+
+def binding_text(binding: Binding) -> Text:
+    key, until, before = binding
+    return Text([list(key), until, None if before is None else list(before)])
+
+
+def binding_of(text: str) -> Binding:
+    key, until, before = orjson.loads(text)
+    return Binding(CandidateKey(*key), until, None if before is None else CandidateKey(*before))
 
 
 def phase_of(word: str) -> ReportState:
@@ -145,6 +182,14 @@ class Counts(NamedTuple):
 
 
 counts_of = Counts._make
+
+
+def put_use(use: KeyUse, sent: Counts) -> None:
+    """An API key's counters, unless they are older than what is here; see ``candidates.lua``."""
+    if sent.seq < use.seq:
+        return
+    use.active, use.window, use.requests, use.tokens = sent[:4]
+    use.day, use.day_tokens, use.seq = sent.successes, sent.failures, sent.seq
 
 
 def record_text(state: CandidateState) -> str:
@@ -195,6 +240,20 @@ def success(latency_ms: float | None, current: int) -> list[Any]:
     return [1, 0, 1, 0, False, latency, LATENCY_ALPHA, current]
 
 
+def close_step(
+    now: float,
+    lease_id: str,
+    phase: ReportState,
+    used: int = 0,
+    answer: dict[str, Any] | None = None,
+    generation: int | None = None,
+) -> tuple[Any, ...]:
+    """The end of a lease that was decided without looking at its candidate's health."""
+    fence = "" if generation is None else str(generation)
+    end = ("close", repr(now), lease_id, fence, phase.value, used, UNSEEN, "", NOTHING)
+    return (*end, "", 0, 0 if answer is None else Text(answer))
+
+
 def turn_text(turn: TurnState | Opening, now: float) -> Text:
     if isinstance(turn, Opening):
         fields = turn._asdict()
@@ -212,3 +271,43 @@ def turn_of(text: str) -> tuple[float, TurnState | Opening]:
     kept["key"] = CandidateKey(*kept["key"])
     kept["request"] = request_from_json(kept["request"])
     return saved_at, Opening(**kept)
+
+
+def turn_step(grant: Grant, lease: Lease, version: int) -> Any:
+    """What a grant keeps of its turn: id, versions before and after, text of a new one (0: none),
+    claim; 0 where it keeps nothing.
+
+    The candidate is missing from both: the script knows which one the grant came to be on.
+    """
+    keep, claim, now = grant.keep, "", lease.granted_at
+    if keep is None and not grant.turn_version:
+        return 0
+    text: Text | int = 0
+    if isinstance(keep, Opening):
+        text = turn_text(opened(keep, lease), now)
+    else:
+        claim = claim_text(claim_of(grant, lease))
+        if keep is not None:
+            text = turn_text(keep, now)
+    return [lease.turn_id, grant.turn_version, version, text, claim]
+
+
+def claim_text(claim: Claim | None) -> str:
+    """All but the candidate."""
+    return "" if claim is None else orjson.dumps(claim[1:]).decode()
+
+
+def kept_of(sent: Sequence[Any]) -> tuple[float, Kept] | None:
+    """When it was saved, and the turn; from version, text, claim, and the candidates that the
+    claim and the opening came to be on."""
+    version, text, claimed, key, opened_on = sent
+    if not text:
+        return None
+    saved_at, turn = turn_of(text)
+    if opened_on and isinstance(turn, Opening):
+        turn = turn._replace(key=key_of(opened_on))
+    claim = None
+    if claimed:
+        claim = Claim(key_of(key), *orjson.loads(claimed))
+        saved_at = max(saved_at, claim.at)
+    return saved_at, Kept(turn, int(version), claim)

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from routeradmin.catalog.checks.scope import Scope, error
-from routeradmin.catalog.problems import Problem
+from routeradmin.catalog.problems import Problem, pointer
 
 MAX_HOPS = 16
 
 
 def aliases(scope: Scope) -> Iterator[Problem]:
-    taken = {route.alias: route.id for route in scope.document.routes}
+    taken = {route.alias: place for place, route in enumerate(scope.document.routes)}
     links = {alias.name: alias.target for alias in scope.document.aliases}
     for index, alias in enumerate(scope.document.aliases):
         if alias.name in taken:
-            detail = f"{alias.name} is the alias of route {taken[alias.name]} already: "
-            detail += "delete this alias, or give one of the two another name"
-            yield error("aliases", index, "name", detail=detail)
+            place = taken[alias.name]
+            detail = f"{alias.name} is the alias of route {scope.document.routes[place].id} "
+            detail += "already: give one of the two another name"
+            yield Problem(
+                pointer("aliases", index, "name"),
+                detail,
+                other=pointer("routes", place, "alias"),
+            )
         if "*" in alias.name:
             yield error("aliases", index, "name", detail="holds no *: only a route's alias may")
         if "*" in alias.target:

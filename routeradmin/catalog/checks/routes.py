@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from routeradmin.catalog.checks.scope import Scope, error, repeated, undeclared
 from routeradmin.catalog.document import Route, ServingModel, Target
-from routeradmin.catalog.problems import Problem
+from routeradmin.catalog.problems import Problem, pointer
 
 
 def targets(scope: Scope) -> Iterator[Problem]:
@@ -73,10 +73,12 @@ def _is_pattern(scope: Scope, deployment: ServingModel | None) -> bool:
 
 
 def _duplicate_aliases(scope: Scope) -> Iterator[Problem]:
-    first: dict[str, Route] = {}
+    first: dict[str, int] = {}
     for index, route in enumerate(scope.document.routes):
-        other = first.setdefault(route.alias, route)
-        if other is not route:
-            detail = f"{route.alias} is the alias of route {other.id} already: "
-            detail += "give one of the two another name"
-            yield error("routes", index, "alias", detail=detail)
+        place = first.setdefault(route.alias, index)
+        if place != index:
+            detail = f"{route.alias} is the alias of route {scope.document.routes[place].id} "
+            detail += "already: give one of the two another name"
+            yield Problem(
+                pointer("routes", index, "alias"), detail, other=pointer("routes", place, "alias")
+            )

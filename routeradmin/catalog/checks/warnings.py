@@ -61,6 +61,16 @@ def idle_routes(scope: Scope) -> Iterator[Problem]:
             yield warning("routes", index, detail=detail)
 
 
+def unused_tiers(scope: Scope) -> Iterator[Problem]:
+    """Fallback is off by default: later tiers that nobody switched on are easily forgotten."""
+    for index, route in enumerate(scope.document.routes):
+        tiers = {target.position for _, target in scope.targets[route.id]}
+        if len(tiers) > 1 and not route.fallback_enabled:
+            later = "tier 2 is" if len(tiers) == 2 else f"tiers 2 to {len(tiers)} are"
+            detail = f"{later} not used: fallback of {route.id} to later tiers is off"
+            yield warning("routes", index, "fallback_enabled", detail=detail)
+
+
 def _is_usable(scope: Scope, deployment: ServingModel) -> bool:
     limits = (deployment.rpm_limit, deployment.tpm_limit, deployment.max_parallel_requests)
     if deployment.admin_state != "enabled" or 0 in limits:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from routeradmin.catalog.fields import MAX_NAME_BYTES, clean
-from routeradmin.catalog.files.draft import Draft, Remark
+from routeradmin.catalog.files.draft import Draft, Remark, Unfit, placed
 from routeradmin.catalog.files.keys import Key
 from routeradmin.catalog.files.structure import build
 from routeradmin.catalog.files.vendors import Vendor, unresolved_url
-from routeradmin.catalog.problems import Invalid, pointer
+from routeradmin.catalog.problems import pointer
 from routeradmin.web_url import UrlRefused, parse_base_url
 
 Place = tuple[str | int, ...]
@@ -28,7 +28,10 @@ def stem(text: str) -> str:
 
 @dataclass(slots=True)
 class Drafting:
-    """The draft being built. Every method answers the id of the entry, made when it is new."""
+    """The draft being built. Every method answers the id of the entry, made when it is new.
+
+    ``here`` is the place in the file that is being read: what is made meanwhile came from there.
+    """
 
     source: str
     kinds: defaultdict[str, dict[str, dict[str, Any]]] = field(
@@ -38,6 +41,8 @@ class Drafting:
     unmapped: list[Remark] = field(default_factory=list)
     notes: list[Remark] = field(default_factory=list)
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    here: Place = ()
+    places: dict[tuple[str, str], str] = field(default_factory=dict)
     _known: dict[tuple[Any, ...], str] = field(default_factory=dict, repr=False)
     _numbers: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -99,7 +104,9 @@ class Drafting:
         """Target ids count up within their route, so that they sort as they were added."""
         id = self._free("targets", f"{route_id}-{self._next('targets', route_id):04d}")
         entry = {"route_id": route_id, "serving_model_id": deployment_id, "position": position}
-        return self._add("targets", id, entry)
+        self._add("targets", id, entry)
+        self.places["targets", id] = self.places.get(("serving_models", deployment_id), "")
+        return id
 
     def policy(self, wanted: str, **tables: Any) -> str:
         return self._once("policies", ("policy", repr(tables)), stem(wanted), tables)
@@ -108,14 +115,16 @@ class Drafting:
         self.kinds["aliases"][name] = {"name": clean(name), "target": clean(target)}
 
     def finish(self) -> Draft:
-        """Raises Invalid where the source holds texts or numbers that no catalog can."""
+        """Raises Unfit where the source holds texts or numbers that no catalog can."""
         values: dict[str, Any] = {
             kind: list(entries.values()) for kind, entries in self.kinds.items()
         }
         document, problems = build({**values, "defaults": self.defaults})
+        unmapped, notes = tuple(self.unmapped), tuple(self.notes)
         if document is None:
-            raise Invalid(problems)
-        return Draft(self.source, document, tuple(self.unmapped), tuple(self.notes), self.secrets)
+            ids = {kind: list(entries) for kind, entries in self.kinds.items()}
+            raise Unfit(placed(problems, ids, self.places), self.source, unmapped, notes)
+        return Draft(self.source, document, unmapped, notes, self.secrets, self.places)
 
     def _next(self, kind: str, owner: str) -> int:
         """Numbers entries within their owner, from 1 on."""
@@ -129,6 +138,7 @@ class Drafting:
 
     def _add(self, kind: str, id: str, entry: dict[str, Any]) -> str:
         self.kinds[kind][id] = {"id": id, **entry}
+        self.places[kind, id] = pointer(*self.here)
         return id
 
     def _free(self, kind: str, id: str) -> str:

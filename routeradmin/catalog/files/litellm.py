@@ -48,6 +48,7 @@ class _Models:
 
     def add(self, index: int, entry: Any) -> None:
         place: Place = ("model_list", index)
+        self._drafting.here = place
         params = entry.get("litellm_params") if isinstance(entry, dict) else None
         if not isinstance(params, dict) or not entry.get("model_name") or not params.get("model"):
             self._drafting.leave(*place, why="needs model_name and litellm_params.model")
@@ -112,6 +113,7 @@ class _Models:
 
     def place_targets(self) -> None:
         """``order`` makes tiers; without it all deployments of a name share one."""
+        self._drafting.here = ()
         for route_id, found in self._orders.items():
             orders = sorted({order for order, _ in found})
             for order, deployment_id in found:

@@ -65,6 +65,7 @@ class _Gateway:
     def provider(self, entry: dict[str, Any], at: Place) -> None:
         """One provider: a credential, an endpoint, and a deployment for each of its models."""
         drafting, name = self._drafting, str(entry.get("name") or "")
+        drafting.here = at
         if not name:
             drafting.leave(*at, why="has no name")
             return
@@ -155,6 +156,7 @@ class _Gateway:
 
     def router(self, router: dict[str, Any], aliases: dict[str, Any]) -> None:
         at: Place = (*self._root, "router")
+        self._drafting.here = at
         strategy = router.get("strategy", FORMAT_DEFAULT)
         if strategy in STRATEGIES:
             self._drafting.defaults["strategy"] = strategy

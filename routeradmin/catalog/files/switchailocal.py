@@ -31,10 +31,12 @@ def from_values(values: dict[str, Any], drafting: Drafting) -> Draft:
         if group in GROUPS:
             for index, entry in enumerate(sequence(groups[group])):
                 place = (*root, group, index)
+                drafting.here = place
                 for one in entries_of(drafting, group, mapping(entry), place, settings.proxy):
                     routes.add(one, force_prefix=settings.force_prefix)
         elif is_new:
             drafting.leave(*root, group, why="is a group of providers that is not known here")
+    drafting.here = ()
     routes.place_targets()
     settings.apply()
     if not drafting.kinds["accounts"]:

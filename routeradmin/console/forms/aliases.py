@@ -21,6 +21,9 @@ class AliasDraft(Draft):
     )
     groups = (("Alias", ("name", "target")),)
 
+    def lacking(self) -> list[str]:
+        return [] if catalog.document().routes else ["routes"]
+
     @property
     def datalists(self) -> dict[str, list[str]]:
         document = catalog.document()

@@ -28,6 +28,7 @@ WHEN_EXHAUSTED = (
     ("wait", "wait: up to the time below, if something recovers in it"),
     ("least_bad", "least_bad: take what recovers first"),
 )
+DEPLOYMENTS = "serving_models"
 BLANK_ROWS = 3
 MOST_OPTIONS = 100  # above it a row is a text field that suggests, not a select
 
@@ -45,7 +46,7 @@ class TierEditor(forms.Widget):
         context["widget"]["rows"] = [
             {**row, "tier": row["position"] + 1} for row in [*rows, *blanks]
         ]
-        deployments = catalog.choices("serving_models")()
+        deployments = catalog.choices(DEPLOYMENTS)()
         context["widget"]["deployments"] = deployments
         context["widget"]["by_name"] = len(deployments) > MOST_OPTIONS
         return context
@@ -90,6 +91,8 @@ class Targets(forms.Field):
             }
             for row, tier in zip(value or (), tiers, strict=True)
         ]
+        if not rows:
+            raise forms.ValidationError("Choose at least one deployment to serve the route.")
         chosen = [row["serving_model_id"] for row in rows]
         if len(set(chosen)) < len(chosen):
             raise forms.ValidationError("A deployment may be a target only once a route.")
@@ -106,7 +109,6 @@ class RouteDraft(Draft):
     name = Text(label="Name", max_length=256)
     targets = Targets(
         label="Targets",
-        required=False,
         help_text="Deployments with the same number form a tier; the strategy picks within it. "
         "Later tiers are fallbacks.",
     )
@@ -128,7 +130,7 @@ class RouteDraft(Draft):
     max_wait_s = number("Longest wait, seconds", "Only with “wait”.")
     affinity_ttl_s = number("Session affinity, seconds", "0 or empty: off.")
     preview = Several(
-        catalog.choices("serving_models"),
+        catalog.choices(DEPLOYMENTS),
         label="Preview deployments",
         help_text="Tried once when a target is rate-limited or out of quota.",
     )
@@ -146,6 +148,10 @@ class RouteDraft(Draft):
         present = self.initial.get("strategy") or self.data.get("strategy") or ""
         if present.startswith("custom:"):
             offer(self, "strategy", [*STRATEGIES, (present, present)])
+
+    def lacking(self) -> list[str]:
+        """Without a target a route is refused."""
+        return super().lacking() or ([] if catalog.document().serving_models else [DEPLOYMENTS])
 
     def typed(self) -> dict[str, Any]:
         values = super().typed()

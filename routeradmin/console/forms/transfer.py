@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from django import forms
@@ -31,8 +32,14 @@ FORMAT_CHOICES = (
 )
 
 
+ELEMENT = "import"  # the form element's id
+
+
 class ImportForm(forms.Form):
-    """A file or its text, which the second step sends again; ``sealed`` where it holds keys."""
+    """A file or its text, which the second step sends again; ``sealed`` where it may hold keys.
+
+    ``revision`` and ``looked``: the catalog and the digest of the file that were looked at.
+    """
 
     file = forms.FileField(label="Catalog file", required=False, help_text=FILE_HELP)
     text = forms.CharField(
@@ -49,7 +56,9 @@ class ImportForm(forms.Form):
         max_length=500,
         help_text="Kept with the revision and in the audit log.",
     )
-    revision = forms.CharField(required=False, widget=forms.HiddenInput)
+    # Shown with what would change, outside the form's own element.
+    revision = forms.CharField(required=False, widget=forms.HiddenInput({"form": ELEMENT}))
+    looked = forms.CharField(required=False, widget=forms.HiddenInput({"form": ELEMENT}))
     sealed = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
@@ -65,5 +74,5 @@ class ImportForm(forms.Form):
                 raise forms.ValidationError(gone.problems[0].detail) from gone
         if not data.strip():
             raise forms.ValidationError("Choose a file or paste its text.")
-        cleaned["bytes"] = data
+        cleaned["bytes"], cleaned["digest"] = data, hashlib.sha256(data).hexdigest()
         return cleaned

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +12,9 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from routeradmin.console import catalog
 from routeradmin.console.navigation import SECTIONS
+from routeradmin.console.nouns import route_of, routes_of
 from routeradmin.console.shortcuts import SHORTCUTS, Shortcut
 from routeradmin.engine.state import CandidateKey
 from routeradmin.services.heartbeats import Heartbeats
@@ -62,6 +64,17 @@ def meter(used: float, limit: float | None) -> SafeString | str:
         level if level == "fill" else f"fill {level}",
         round(100 * share, 1),
     )
+
+
+@register.inclusion_tag("console/parts/_cell.html")
+def route_name(uid: str) -> dict[str, Any]:
+    """A route as it is called everywhere: its alias, and its id where that differs."""
+    return {"cell": route_of(catalog.index(), uid)}
+
+
+@register.inclusion_tag("console/parts/_cell.html")
+def route_names(uids: Iterable[str]) -> dict[str, Any]:
+    return {"cell": routes_of(catalog.index(), uids)}
 
 
 @register.simple_tag
@@ -179,6 +192,11 @@ def clock(seconds: float) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, secs = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{secs:02d}" if hours else f"{minutes}:{secs:02d}"
+
+
+@register.filter
+def article(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeio' else 'a'} {noun}"
 
 
 @register.filter

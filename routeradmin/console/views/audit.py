@@ -8,24 +8,11 @@ from django.views.decorators.http import require_safe
 
 from routeradmin.console import logs
 from routeradmin.journal.models import AuditEntry
+from routeradmin.services import changes
 
-KINDS = (
-    "providers",
-    "credentials",
-    "endpoints",
-    "models",
-    "deployments",
-    "routes",
-    "aliases",
-    "policies",
-    "catalog",
-    "cooldowns",
-    "keys",
-    "users",
-)
 AUDIT = logs.Log(
     filters=(
-        logs.Sought("kind", "Kind", "kind", KINDS),
+        logs.Sought("kind", "Kind", "kind", changes.AUDITED),
         logs.Sought("actor", "Who", "actor"),
         logs.Sought("object", "Object", "object_id"),
     ),

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from routeradmin.console import tagging, writes
+from routeradmin.console import catalog, curl, tagging, writes
 from routeradmin.console.access import may_configure, operator, refused
 from routeradmin.services import changes
 
@@ -17,6 +17,8 @@ PAST = {
     "tag": "tagged",
     "untag": "untagged",
 }
+STATES = ("enable", "drain", "disable")
+UNDOES = {"enabled": "enable", "draining": "drain", "disabled": "disable"}
 MOST_AT_ONCE = 50  # a page of the list
 
 
@@ -30,17 +32,50 @@ def bulk(request: HttpRequest) -> HttpResponse:
     if action in tagging.CHANGES and not may_configure(request):
         return refused(request, "admin")
     tags = tagging.words(request.POST.get("tags", ""))
+    ways_back = {uid: _way_back(uid, action, tags) for uid in wanted}
+    warned = _warned()
     results = [_one_of_many(request, uid, action, tags) for uid in wanted]
-    done = sum(problem == "" for _, problem in results)
+    done = [uid for uid, problem in results if not problem]
     context = {
         "results": results,
-        "done": done,
+        "done": len(done),
         "action": action,
         "past": PAST[action],
         "tags": ", ".join(tags),
+        "undo": _grouped({uid: ways_back[uid] for uid in done}),
+        "warnings": [text for text in _warned() if text not in warned],
+        "call": curl.each_deployment(wanted, action) if action in STATES else "",
     }
-    status = 200 if done == len(results) else 422
+    status = 200 if len(done) == len(results) else 422
     return render(request, "console/actions/bulk.html", context, status=status)
+
+
+def _way_back(uid: str, action: str, tags: list[str]) -> str:
+    """The action that takes this one back, as the deployment is now; empty where none does."""
+    entry = catalog.index().deployments.get(uid)
+    if entry is None:
+        return ""
+    if action in STATES:
+        back = UNDOES[entry.admin_state]
+        return back if back != action else ""
+    had = set(tags) & set(entry.tags)
+    if action == "tag":
+        return "" if had else "untag"
+    return "tag" if had == set(tags) else ""
+
+
+def _grouped(ways_back: dict[str, str]) -> list[tuple[str, list[str]]]:
+    """Each way back with the deployments that take it."""
+    actions = dict.fromkeys(filter(None, ways_back.values()))
+    return [(one, [uid for uid, back in ways_back.items() if back == one]) for one in actions]
+
+
+def _warned() -> list[str]:
+    """What is worth a look in the catalog in force: routes that nobody serves, above all."""
+    try:
+        return [problem.detail for problem in changes.standing_warnings()]
+    except changes.Invalid:  # the catalog in force would be refused today: its edits say so
+        return []
 
 
 def _one_of_many(request: HttpRequest, uid: str, action: str, tags: list[str]) -> tuple[str, str]:

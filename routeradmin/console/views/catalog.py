@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,15 +12,16 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.catalog import rows
-from routeradmin.console import catalog, consequences, curl, standing, writes
+from routeradmin.console import catalog, consequences, curl, errands, standing, writes
 from routeradmin.console.access import admin
-from routeradmin.console.consequences import page_of
+from routeradmin.console.consequences import named_cell
 from routeradmin.console.drafts import Draft, nested
 from routeradmin.console.htmx import see_other
 from routeradmin.console.listing import listing
 from routeradmin.console.nouns import Noun, as_cell
 from routeradmin.console.questions import Affected, Answer, Question, ask
 from routeradmin.console.sheets import CHECK, Sheet
+from routeradmin.console.wording import one_of
 from routeradmin.journal.models import AuditEntry
 from routeradmin.services import changes, runtime
 
@@ -57,6 +59,7 @@ def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
         "place": place,
         "noun": noun,
         "uid": uid,
+        "heading": noun.name_of(entry),
         "entry": entry,
         "state": getattr(entry, "admin_state", ""),
         "facts": [
@@ -71,11 +74,15 @@ def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     return render(request, noun.detail_template, context)
 
 
-def dependents(noun: Noun, uid: str) -> list[dict[str, str]]:
+def dependents(noun: Noun, uid: str) -> list[dict[str, Any]]:
     """Who names the object, with links where they have pages."""
     found = changes.dependents(catalog.document(), noun.slug, uid)
     return [
-        {"word": one.noun, "id": one.id, "field": one.field, "url": page_of(one.noun, one.id)}
+        {
+            "word": one_of(changes.NOUNS.get(one.noun, one.noun)),
+            "cell": named_cell(one.noun, one.id),
+            "field": one.field,
+        }
         for one in found
     ]
 
@@ -83,17 +90,20 @@ def dependents(noun: Noun, uid: str) -> list[dict[str, str]]:
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
-    form_class, sheet = noun.new_form or noun.form, _sheet(noun)
+    form_class = noun.new_form or noun.form
+    sheet = replace(_sheet(noun), action=request.get_full_path())
     if request.method != "POST":
-        return sheet.show(request, form_class(initial=_initial(request, noun)))
+        form = form_class(initial=_initial(request, noun))
+        return sheet.show(request, form, errands=errands.for_form(request, form))
 
     def create(form: Draft) -> HttpResponse:
         values, trying = nested(_given(form)), _only_tries(request)
         reason = form.cleaned_data["reason"]
         saved = changes.create(noun.slug, values, writes.actor(request), reason, dry_run=trying)
         if trying:
-            return sheet.show(request, form, **_previewed(noun, saved, values))
-        return see_other(request, noun.url(saved.id))
+            call = curl.create(noun.slug, values)
+            return sheet.show(request, form, **_previewed(noun, saved, values, call))
+        return see_other(request, errands.onward(request, saved.id, noun.url(saved.id)))
 
     return sheet.take(request, form_class(request.POST), create)
 
@@ -104,15 +114,21 @@ def _sheet(noun: Noun, uid: str = "") -> Sheet:
         action=noun.url(uid, "edit" if uid else "new"),
         back=noun.url(uid),
         uid=uid,
+        heading=_heading(noun, uid),
         template=noun.form_template,
         key=noun.key,
     )
 
 
+def _heading(noun: Noun, uid: str) -> str:
+    entry = noun.find(catalog.index(), uid) if uid else None
+    return noun.name_of(entry) if entry else uid
+
+
 def _initial(request: HttpRequest, noun: Noun) -> dict[str, Any]:
     """What a new object's form opens with: another object's settings, and what the link says."""
     said = {name: request.GET[name] for name in noun.filled if name in request.GET}
-    return {**_cloned(request, noun), **said}
+    return {**_cloned(request, noun), **said, **errands.filled(request, noun.form)}
 
 
 def _cloned(request: HttpRequest, noun: Noun) -> dict[str, Any]:
@@ -151,7 +167,8 @@ def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
         )
         if trying:
             values = nested({**_given(form), noun.key: uid})
-            return sheet.show(request, form, **_previewed(noun, saved, values))
+            call = curl.update(noun.slug, uid, form.patch())
+            return sheet.show(request, form, **_previewed(noun, saved, values, call))
         return see_other(request, noun.url(uid))
 
     return sheet.take(request, noun.form(request.POST, exists=True), save)
@@ -174,11 +191,16 @@ def _only_tries(request: HttpRequest) -> bool:
     return request.POST.get("do") in ("preview", CHECK)
 
 
-def _previewed(noun: Noun, draft: changes.Saved, values: dict[str, Any]) -> dict[str, Any]:
-    """What the form as typed would change and do; nothing is saved."""
+def _previewed(
+    noun: Noun, draft: changes.Saved, values: dict[str, Any], call: str
+) -> dict[str, Any]:
+    """What the form as typed would change and do, and the call that would; nothing is saved."""
+    own = {problem.detail for problem in draft.own}
     return {
         "draft": draft,
+        "others": [one for one in draft.warnings if one.detail not in own],
         "diff": draft.diff.as_text(),
+        "call": call,
         "preview": noun.preview(values) if noun.preview else None,
     }
 
@@ -218,7 +240,7 @@ def _question(request: HttpRequest, noun: Noun, uid: str) -> Question:
     except changes.Invalid as invalid:
         impossible = invalid.problems
     return Question(
-        title=f"Delete {noun.one} {uid}?",
+        title=f"Delete {noun.one} {_heading(noun, uid)}?",
         yes="Delete",
         back=noun.url(uid),
         version=str(revision),
@@ -227,7 +249,7 @@ def _question(request: HttpRequest, noun: Noun, uid: str) -> Question:
         warnings=warnings,
         impossible=impossible,
         call=curl.delete_object(noun.slug, uid, cascade=bool(along)),
-        crumbs=((noun.title, noun.url()), (uid, noun.url(uid))),
+        crumbs=((noun.title, noun.url()), (_heading(noun, uid), noun.url(uid))),
     )
 
 

@@ -17,6 +17,8 @@ from routeradmin.console.nouns import (
     Noun,
     link,
     named,
+    routes_by_alias,
+    routes_of,
     tags_of,
 )
 from routeradmin.journal.models import Event
@@ -57,8 +59,7 @@ def _limits(entry: Entry, index: Index) -> str:
 
 
 def _routes(entry: Entry, index: Index) -> Cell:
-    routes = index.routes_of_deployment.get(entry.id, ())
-    return Cell("" if routes else "–", tags=routes)
+    return routes_of(index, index.routes_of_deployment.get(entry.id, ()))
 
 
 def _capabilities(entry: Entry, index: Index) -> str:
@@ -131,7 +132,7 @@ NOUN = Noun(
         Choice(
             "route",
             "Route",
-            lambda index: sorted(index.routes),
+            routes_by_alias,
             lambda entry, index: index.routes_of_deployment.get(entry.id, []),
         ),
         STATE_CHOICE,

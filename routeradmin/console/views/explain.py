@@ -8,8 +8,9 @@ from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
+from pydantic import ValidationError
 
-from routeradmin.console import catalog, curl, routing
+from routeradmin.console import catalog, curl, errands, routing
 from routeradmin.console.forms.explain import ExplainForm
 from routeradmin.engine.errors import EngineError
 from routeradmin.services import explaining, runtime
@@ -22,7 +23,12 @@ def show(request: HttpRequest) -> HttpResponse:
     """The form alone, or with ``model`` its answer."""
     asked = "model" in request.GET
     form = ExplainForm(request.GET if asked else None, initial={"draws": 1000, "input_tokens": 512})
-    context: dict[str, Any] = {"form": form, "names": _names()}
+    lacking = [] if catalog.document().routes else ["routes"]
+    context: dict[str, Any] = {
+        "form": form,
+        "names": _names(),
+        "errands": errands.to_add(request, lacking),
+    }
     status = 200
     if asked:
         status = 422
@@ -32,6 +38,10 @@ def show(request: HttpRequest) -> HttpResponse:
                 status = 200
             except EngineError as problem:
                 form.add_error("model", str(problem))
+            except ValidationError as wrong:
+                for one in wrong.errors():
+                    name = str(one["loc"][0])
+                    form.add_error(name if name in form.fields else None, one["msg"])
     return render(request, "console/explain/page.html", context, status=status)
 
 
@@ -65,6 +75,7 @@ def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
         "shares": _shares(simulated.get("shares", {})) if draws else [],
         "refused": simulated.get("refused", 0) if draws else 0,
         "draws": draws,
+        "assumed": bool(overlay),
         "curl": curl.post("simulate", body | _simulated(overlay, draws))
         if draws or overlay
         else curl.post("explain", body),

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import catalog
+from routeradmin.console import catalog, errands
 
 
 @require_safe
@@ -19,5 +19,10 @@ def show(request: HttpRequest) -> HttpResponse:
     names = {route.alias for route in document.routes} | {one.name for one in document.aliases}
     offered = sorted(name for name in names if "*" not in name)
     first = "chat" if "chat" in offered else offered[0] if offered else ""
-    context = {"names": offered, "model": request.GET.get("model", first)}
+    lacking = [] if document.routes else ["routes"]
+    context = {
+        "names": offered,
+        "model": request.GET.get("model", first),
+        "errands": errands.to_add(request, lacking),
+    }
     return render(request, "console/playground/page.html", context)

@@ -30,7 +30,7 @@ def _cooldowns(entry: Entry, index: Index) -> str:
 
 
 def _fallbacks(entry: Entry, index: Index) -> str:
-    return " ".join(wording.fallback_words(entry.fallback))
+    return " ".join(wording.fallback_words(entry.fallback, index.alias_of))
 
 
 def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
@@ -39,7 +39,7 @@ def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
             ("Retry", [wording.retry_words(entry.retry)]),
             ("Turn", [wording.turn_words(entry.turn)]),
             ("Cooldowns", wording.cooldown_words(entry.cooldown)),
-            ("Fallback", wording.fallback_words(entry.fallback)),
+            ("Fallback", wording.fallback_words(entry.fallback, index.alias_of)),
         ]
     }
 

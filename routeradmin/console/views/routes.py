@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import groupby
 from typing import Any
 
-from routeradmin.console import traffic, wording
+from routeradmin.console import catalog, flow, traffic, wording
 from routeradmin.console.catalog import Index
 from routeradmin.console.forms.routes import STRATEGIES, RouteDraft
 from routeradmin.console.nouns import (
@@ -18,19 +17,20 @@ from routeradmin.console.nouns import (
     Noun,
     health_of,
     link,
+    route_of,
     state_of,
     tags_of,
 )
-from routeradmin.console.standing import rows_of
 from routeradmin.console.views.rules import when_of
-from routeradmin.services import previewing
+from routeradmin.services import changes, previewing
 
 MEANINGS = {name: text.partition(": ")[2] for name, text in STRATEGIES if name}
 
 
 def _alias(entry: Entry, index: Index) -> Cell:
-    others = [text for text in (entry.name, entry.id) if text and text != entry.alias]
-    return Cell(entry.alias, url=link("routes", entry.id).url, sub=others[0] if others else "")
+    cell = route_of(index, entry.id)
+    further = entry.name if entry.name not in (None, entry.alias, entry.id) else ""
+    return cell._replace(sub=" · ".join(filter(None, (cell.sub, further))))
 
 
 def strategy_of(entry: Entry, index: Index) -> str:
@@ -53,22 +53,19 @@ def _policy(entry: Entry, index: Index) -> Cell:
 
 
 def _more(entry: Entry, index: Index) -> Mapping[str, Any]:
-    targets = index.targets_of_route.get(entry.id, ())
-    tiers = [
-        [{"id": one.serving_model_id, "rows": rows_of(one.serving_model_id)} for one in members]
-        for _, members in groupby(targets, key=lambda one: int(one.position))
-    ]
-    policy = index.policies.get(entry.policy_id or index.document.defaults.policy_id or "")
+    values = changes.values_of(index.document, "routes", entry.id)
     return {
         **_rules(entry, index),
         "affinity": wording.affinity_words(entry.affinity_ttl_s),
-        "tiers": tiers,
+        "flow": flow.of_values(values, index),
         "strategy": strategy_of(entry, index),
         "strategy_meaning": MEANINGS.get(strategy_of(entry, index), "a registered callable"),
-        "policy_id": policy.id if policy else "",
-        "fallbacks": _fallbacks(policy, index) if policy else [],
-        "aliases": [alias.name for alias in index.document.aliases if alias.target == entry.alias],
     }
+
+
+def _preview(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the draft would do now, drawn and drawn from."""
+    return {**previewing.route(values), "flow": flow.of_values(values, catalog.index())}
 
 
 def _rules(entry: Entry, index: Index) -> dict[str, Any]:
@@ -89,23 +86,6 @@ def _rules(entry: Entry, index: Index) -> dict[str, Any]:
     }
 
 
-FALLBACKS = (
-    ("general", "after any failure"),
-    ("context_window", "when the context is too long"),
-    ("content_policy", "when a content policy refused"),
-    ("rate_limit", "when rate-limited or out of quota"),
-)
-
-
-def _fallbacks(policy: Entry, index: Index) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What each list of the policy is for, with its routes' ids and aliases in order."""
-    return [
-        (meaning, [(uid, index.routes[uid].alias) for uid in listed if uid in index.routes])
-        for name, meaning in FALLBACKS
-        if (listed := getattr(policy.fallback, name))
-    ]
-
-
 NOUN = Noun(
     slug="routes",
     kind="routes",
@@ -115,7 +95,8 @@ NOUN = Noun(
     form=RouteDraft,
     form_template="console/routes/form.html",
     detail_template="console/routes/detail.html",
-    preview=previewing.route,
+    preview=_preview,
+    called=lambda entry: str(entry.alias),
     columns=(
         Column("Alias", _alias, "alias"),
         Column("Strategy", strategy_of, "strategy"),

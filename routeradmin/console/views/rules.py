@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from routeradmin.console.catalog import Index
 from routeradmin.console.forms.rules import IntentDraft, RuleDraft
-from routeradmin.console.nouns import Cell, Choice, Column, Entry, Noun, link, named
+from routeradmin.console.nouns import (
+    Cell,
+    Choice,
+    Column,
+    Entry,
+    Noun,
+    link,
+    named,
+    route_of,
+    routes_by_alias,
+)
 
 
 def _route(entry: Entry, index: Index) -> Cell:
-    route = index.routes.get(entry.route_id)
-    return Cell(route.alias if route else entry.route_id, url=link("routes", entry.route_id).url)
+    return route_of(index, entry.route_id)
 
 
 def _id(entry: Entry, index: Index) -> Cell:
@@ -38,7 +47,7 @@ def _only(entry: Entry, index: Index) -> Cell:
 ROUTE_CHOICE = Choice(
     "route",
     "Route",
-    lambda index: sorted(index.routes),
+    routes_by_alias,
     lambda entry, index: entry.route_id,
 )
 RULES = Noun(

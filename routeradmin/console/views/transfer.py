@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from routeradmin.catalog import files
 from routeradmin.console import catalog, writes
 from routeradmin.console.access import may_configure, refused
-from routeradmin.console.forms.transfer import SOURCES, ImportForm
-from routeradmin.console.htmx import see_other
+from routeradmin.console.forms.transfer import ELEMENT, SOURCES, ImportForm
+from routeradmin.console.htmx import see_other, varied, wants_fragment
 from routeradmin.services import changes, runtime
 
 CONTENT_TYPES = {"toml": "application/toml", "json": "application/json"}
@@ -31,9 +31,11 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
-    """The preview, or with ``do=apply`` the import itself."""
-    given, applying = form.cleaned_data, request.POST.get("do") == "apply"
-    revision = given["revision"]
+    """The preview, or with ``do=apply`` the import itself of what was looked at."""
+    given = form.cleaned_data
+    applying, revision = request.POST.get("do") == "apply", given["revision"]
+    if applying and given["looked"] != given["digest"]:
+        return _page(request, _again(given), 409, differs=True)
     try:
         file = changes.import_file(
             given["bytes"],
@@ -45,7 +47,9 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
             reason=given["reason"],
         )
     except changes.Invalid as invalid:
-        return _page(request, _again(given), 422, problems=invalid.problems)
+        open_points = {"file": invalid} if isinstance(invalid, changes.Unfit) else {}
+        told = {"problems": invalid.problems, "source": SOURCES.get(_source(invalid), "")}
+        return _page(request, _again(given), 422, **told, **open_points)
     except changes.Stale:
         return _page(request, _again(given), 409, conflict=True)
     done = file.imported
@@ -53,6 +57,10 @@ def _taken(request: HttpRequest, form: ImportForm) -> HttpResponse:
         return see_other(request, f"/revisions/{done.revision}" if done.changed else "/transfer")
     source = SOURCES.get(file.source, file.source)
     return _page(request, _again(given), file=file, source=source, preview=done, diff=_text(done))
+
+
+def _source(invalid: changes.Invalid) -> str:
+    return invalid.source if isinstance(invalid, changes.Unfit) else ""
 
 
 def _text(done: changes.Imported) -> str:
@@ -64,7 +72,10 @@ def _text(done: changes.Imported) -> str:
 
 def _again(given: dict[str, Any]) -> ImportForm:
     """The same form with the file in it, so that the next step needs none: as text, but for
-    another program's, which may hold keys and goes to the page sealed."""
+    another program's, which may hold keys and goes to the page sealed.
+
+    A browser with JavaScript gets what came of it alone and keeps its form as it is.
+    """
     data = given["bytes"]
     held = (
         {"sealed": changes.sealed_file(data)}
@@ -78,23 +89,27 @@ def _again(given: dict[str, Any]) -> ImportForm:
             "mode": given["mode"],
             "reason": given["reason"],
             "revision": str(runtime.get().current.revision),
+            "looked": given["digest"],
         }
     )
 
 
 def _page(request: HttpRequest, form: ImportForm, status: int = 200, **more: Any) -> HttpResponse:
+    part = wants_fragment(request)
+    template = "console/transfer/_outcome.html" if part else "console/transfer/page.html"
+    sealed = not part and bool(form.initial.get("sealed"))
+    context = {"form": form, "counts": _counts(), "element": ELEMENT, "sealed": sealed, **more}
+    return varied(render(request, template, context, status=status))
+
+
+def _counts() -> list[tuple[int, str]]:
     document = catalog.document()
-    context = {
-        "form": form,
-        "counts": [
-            (len(document.providers), "providers"),
-            (len(document.accounts), "credentials"),
-            (len(document.serving_models), "deployments"),
-            (len(document.routes), "routes"),
-        ],
-        **more,
-    }
-    return render(request, "console/transfer/page.html", context, status=status)
+    return [
+        (len(document.providers), "providers"),
+        (len(document.accounts), "credentials"),
+        (len(document.serving_models), "deployments"),
+        (len(document.routes), "routes"),
+    ]
 
 
 @require_safe

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import curl, logs, routing, saved_views, standing
+from routeradmin.console import catalog, curl, logs, routing, saved_views, standing
 from routeradmin.engine.state import FailureClass
 from routeradmin.journal.models import Attempt, Turn
 
@@ -24,13 +24,21 @@ HALTS = (
     "attempt-bound",
     "sink-refused",
 )
+
+
+def _route_called(text: str) -> str:
+    return catalog.index().route_called(text)
+
+
 TURNS = logs.Log(
     filters=(
         logs.Sought("halt", "Halt", "halt", HALTS),
         logs.Sought(
             "class", "Class", "attempts__failure_class", [str(one) for one in FailureClass]
         ),
-        logs.Sought("route", "Route", "route"),
+        logs.Sought(
+            "route", "Route", "route", meant=lambda text: catalog.index().route_called(text)
+        ),
         logs.Sought("deployment", "Deployment", "attempts__deployment"),
         logs.Sought("key", "Key", "key"),
     ),

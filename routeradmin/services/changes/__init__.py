@@ -5,6 +5,7 @@ Each call answers after its change is in force in this process; a refused one ha
 
 from __future__ import annotations
 
+from routeradmin.catalog.files import Unfit
 from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.services.changes.commit import Actor, Commit, standing_warnings
 from routeradmin.services.changes.documents import (
@@ -34,7 +35,7 @@ from routeradmin.services.changes.keys import (
     revoke_key,
     update_key,
 )
-from routeradmin.services.changes.nouns import EDITABLE, NOUN_OF_KIND, NOUNS, values_of
+from routeradmin.services.changes.nouns import AUDITED, EDITABLE, NOUN_OF_KIND, NOUNS, values_of
 from routeradmin.services.changes.objects import (
     ANY,
     Deleted,
@@ -57,6 +58,7 @@ from routeradmin.services.changes.webhooks import (
 
 __all__ = [
     "ANY",
+    "AUDITED",
     "EDITABLE",
     "NOUNS",
     "NOUN_OF_KIND",
@@ -74,6 +76,7 @@ __all__ = [
     "Refused",
     "Saved",
     "Stale",
+    "Unfit",
     "create",
     "create_key",
     "create_user",

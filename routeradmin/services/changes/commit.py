@@ -24,6 +24,7 @@ from routeradmin.engine.snapshot import Snapshot
 from routeradmin.journal.models import AuditEntry, Event
 from routeradmin.services import publishing, secrets
 from routeradmin.services import runtime as runtimes
+from routeradmin.services.changes.nouns import AUDITED
 from routeradmin.services.changes.outlook import idle_now
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.secrets import Opened
@@ -39,12 +40,17 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """One audit entry to write. ``changes`` maps a field to [before, after]."""
+    """One audit entry to write. ``noun`` is one of AUDITED, so that it can be searched for;
+    ``changes`` maps a field to [before, after]."""
 
     action: str
     noun: str
     id: str
     changes: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.noun not in AUDITED:
+            raise ValueError(f"{self.noun} is not among the kinds of the audit log: add it there")
 
 
 @dataclass(frozen=True, slots=True)

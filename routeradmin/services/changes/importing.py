@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from routeradmin.adapters.sealing import CannotOpen
 from routeradmin.catalog import validate
-from routeradmin.catalog.document import Document
-from routeradmin.catalog.files import Draft, Remark, open_file
+from routeradmin.catalog.document import KINDS, key_of
+from routeradmin.catalog.files import Draft, Remark, Unfit, open_file
+from routeradmin.catalog.files.draft import placed
 from routeradmin.catalog.files.reading import Malformed
 from routeradmin.catalog.files.sound import Part, whole, without_repeated
 from routeradmin.catalog.files.structure import in_order
@@ -49,8 +50,8 @@ def import_file(
 ) -> FileImport:
     """``format`` is one of ``catalog.files.FORMATS``; the rest is ``replace_document``'s.
 
-    Literal keys of another program's file are stored sealed. Raises Invalid, Stale. Another
-    program's file has no place for a problem of the catalog made of it: there the entry is named.
+    Literal keys of another program's file are stored sealed. Raises Invalid, Stale, and Unfit for
+    another program's file, which tells what it leaves open as well.
     """
     try:
         draft = open_file(data, format)
@@ -72,13 +73,34 @@ def import_file(
     except Invalid as invalid:
         if draft.source == OURS:
             raise
-        named = validate.as_in_file(invalid.problems, draft.document, Document())
-        raise Invalid(named, invalid.code) from invalid
+        told = _in_source(invalid.problems, draft)
+        raise Unfit(told, draft.source, draft.unmapped, draft.notes, invalid.code) from invalid
     if draft.source != OURS:
-        found = [*done.warnings, *_secrets_taken_over(draft)]
-        named = validate.as_in_file(found, draft.document, Document())
-        done = replace(done, warnings=tuple(named))
+        found = [*_reused(done, draft), *_secrets_taken_over(draft), *done.warnings]
+        done = replace(done, warnings=tuple(_in_source(found, draft)))
     return FileImport(draft.source, draft.unmapped, draft.notes, done, bool(draft.secrets))
+
+
+def _in_source(found: Iterable[Problem], draft: Draft) -> list[Problem]:
+    """Problems with places in the catalog made of the file, told at their places in the file."""
+    ids = {kind: [key_of(one) for one in getattr(draft.document, kind)] for kind in KINDS}
+    return placed(found, ids, draft.places)
+
+
+def _reused(done: Imported, draft: Draft) -> Iterator[Problem]:
+    """Ids that a reader made up and that mean something else in the catalog already: with merge
+    the file's entry takes the other's place, which may not have been meant."""
+    for one in done.diff.changed:
+        entries = getattr(draft.document, one.kind) if one.kind in KINDS else ()
+        keys = [key_of(entry) for entry in entries]
+        if one.id in keys:
+            fields = ", ".join(change.field for change in one.fields)
+            detail = f"there is one of that id already: the file changes its {fields}"
+            yield Problem(pointer(one.kind, keys.index(one.id)), detail, Severity.WARNING)
+    for index, account in enumerate(draft.document.accounts):
+        if done.secrets.get(account.secret_reference_id or "") == "replaced":
+            detail = "the secret stored under that id is replaced by the file's key"
+            yield Problem(pointer("accounts", index), detail, Severity.WARNING)
 
 
 def _further(part: Part | None, by: Actor, mode: Mode) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from routeradmin.catalog.canonical import plain
@@ -25,7 +26,10 @@ NOUNS = {
     "intents": "intents",
 }
 NOUN_OF_KIND = {kind: noun for noun, kind in NOUNS.items()}
+OF_THEIR_OWN = ("catalog", "cooldowns", "keys", "users", "webhooks", "secrets")
 EDITABLE = tuple(noun for noun in NOUNS if noun != "targets")
+
+AUDITED = (*EDITABLE, *OF_THEIR_OWN)  # every kind of object that an audit entry is about
 
 
 def key_field(noun: str) -> str:
@@ -145,6 +149,13 @@ def _below(problem: Problem, prefix: str) -> Problem:
 def relocated(invalid: Invalid, document: Document, noun: str, id: str) -> Invalid:
     """A document's problems with pointers below the one object that was edited, where they are
     about it or a route's targets."""
+    found = below(invalid.problems, document, noun, id)
+    told = [own or problem for own, problem in zip(found, invalid.problems, strict=True)]
+    return Invalid(told, invalid.code)
+
+
+def below(found: Iterable[Problem], document: Document, noun: str, id: str) -> list[Problem | None]:
+    """Each problem told below the object; None for one that is about something else."""
     kind = NOUNS[noun]
     keys = [key_of(entry) for entry in getattr(document, kind)]
     prefixes = {pointer(kind, keys.index(id)): ""} if id in keys else {}
@@ -153,15 +164,16 @@ def relocated(invalid: Invalid, document: Document, noun: str, id: str) -> Inval
         prefixes |= {
             pointer("targets", place): pointer("targets", index) for index, place in enumerate(own)
         }
-    return Invalid((_moved(problem, prefixes) for problem in invalid.problems), invalid.code)
+    return [_moved(problem, prefixes) for problem in found]
 
 
-def _moved(problem: Problem, prefixes: dict[str, str]) -> Problem:
-    for prefix, instead in prefixes.items():
-        if problem.pointer == prefix or problem.pointer.startswith(prefix + "/"):
-            place = instead + problem.pointer.removeprefix(prefix)
-            return Problem(place, problem.detail, problem.severity)
-    return problem
+def _moved(problem: Problem, prefixes: dict[str, str]) -> Problem | None:
+    for told in filter(None, (problem.pointer, problem.other)):
+        for prefix, instead in prefixes.items():
+            if told == prefix or told.startswith(prefix + "/"):
+                place = instead + told.removeprefix(prefix)
+                return Problem(place, problem.detail, problem.severity)
+    return None
 
 
 def replaced(document: Document, kind: str, entries: list[Any]) -> Document:

@@ -16,6 +16,7 @@ from routeradmin.services.changes.documents import require_revision
 from routeradmin.services.changes.errors import AlreadyExists, InUse, NotFound, Stale
 from routeradmin.services.changes.nouns import (
     NOUNS,
+    below,
     find,
     key_field,
     parsed,
@@ -38,7 +39,8 @@ class Saved:
     """An object after a write: ``values`` as the API writes it, its version, what was warned of.
 
     ``changed`` False: it was like that already, nothing was written. ``diff``: what a write that
-    was only tried would change.
+    was only tried would change. ``own``: those of ``warnings`` that are about the object, with
+    their places below it.
     """
 
     noun: str
@@ -48,6 +50,7 @@ class Saved:
     revision: int
     changed: bool
     warnings: tuple[Problem, ...]
+    own: tuple[Problem, ...] = ()
     diff: Diff = NO_DIFFERENCE
 
 
@@ -239,6 +242,7 @@ def _done(
 
 
 def saved(noun: str, id: str, done: Commit) -> Saved:
+    own = below(done.warnings, done.document, noun, id)
     return Saved(
         noun=noun,
         id=id,
@@ -247,4 +251,5 @@ def saved(noun: str, id: str, done: Commit) -> Saved:
         revision=done.revision,
         changed=done.changed,
         warnings=done.warnings,
+        own=tuple(one for one in own if one is not None),
     )

@@ -31,6 +31,7 @@ _WANTED = {
     for api in facts.APIS
 }
 _MOST_TAGS = 64
+_MOST_TAG_CHARS = 256
 _MOST_SESSION_CHARS = 1024
 
 
@@ -144,7 +145,7 @@ def _texts(headers: Sequence[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...
 
 def _tags(text: str | None) -> frozenset[str]:
     words = (word.strip() for word in (text or "").split(","))
-    return frozenset([word for word in words if word][:_MOST_TAGS])
+    return frozenset([word[:_MOST_TAG_CHARS] for word in words if word][:_MOST_TAGS])
 
 
 def _seconds(given: Mapping[str, str]) -> float | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from routeradmin.engine.key_use import KeyRefused
 from routeradmin.engine.outcome import AttemptFacts, Ending, classify
 from routeradmin.engine.select import choose
 from routeradmin.engine.state import FailureClass, Lease, Outcome, Settlement
@@ -154,8 +155,6 @@ class Turning:
         """The attempt that the machine would begin with, where it answers; None: the machine has
         the rules for what comes now."""
         runtime, request, now = self._runtime, self._asking.request, self._started_at
-        if runtime.limits.refusal(self._key, request.estimate, now) is not None:
-            return None
         found = choose(self.resolved, request, runtime.store, now, runtime.rng)
         if found is None or found.note:
             return None
@@ -187,6 +186,9 @@ class Turning:
 
     async def _go_on(self) -> Halt:
         runtime, turn = self._runtime, self.turn
+        await runtime.affinity.recall(
+            runtime.store, self.resolved, self._session, self._key.uid, turn.state.started_at
+        )
         preferred = runtime.affinity.preferred(
             self.resolved, self._session, self._key.uid, turn.state.started_at
         )
@@ -199,7 +201,6 @@ class Turning:
                 now,
                 runtime.rng,
                 cancelled=self._interrupt.reason is Ending.CANCELLED,
-                admit=lambda candidate: self._admits(),
                 prefer=preferred,
             )
             if isinstance(step, Try):
@@ -208,11 +209,6 @@ class Turning:
                 await self._wait(step, now)
             else:
                 return step
-
-    def _admits(self) -> bool:
-        estimate = self._asking.request.estimate
-        self.refused = self._runtime.limits.refusal(self._key, estimate, self._runtime.clock())
-        return self.refused is None
 
     async def _wait(self, step: Wait, now: float) -> None:
         runtime, waiting = self._runtime, perf_counter()
@@ -226,12 +222,16 @@ class Turning:
         runtime, request = self._runtime, self._asking.request
         policy_id = self.resolved.route.policy.id
         grant = granting.grant_for(self._id, request, policy_id, step, self._key)
-        granted = await granting.take(runtime, grant, self._key, now)
-        if granted is None:
+        try:
+            lease = await runtime.store.reserve(grant, now)
+        except KeyRefused as refused:
+            self.refused = admission.refusal(self._key, refused.limit, now)
+            self.turn.stop(HaltReason.LIMIT_REFUSED, now)
+            return
+        if lease is None:
             if self._turn is not None:
                 self._turn.lost(step.candidate.key)
             return
-        lease, charge = granted
         self.step = step = step.on(grant.granted(lease))
         self.attempted = None
         number = self._begin(step, now, lease)
@@ -248,12 +248,7 @@ class Turning:
         finally:
             renewal.stop()
             self._elsewhere_s += progress.upstream_s
-            used = lease.held_tokens
-            try:
-                used = await self._end(progress.complete(facts), progress, lease, number, span)
-            finally:
-                if charge is not None:
-                    charge.settle(used)
+            await self._end(progress.complete(facts), progress, lease, number, span)
 
     def _begin(self, step: Try, now: float, lease: Lease) -> int:
         """The attempt's number."""
@@ -290,8 +285,8 @@ class Turning:
 
     async def _end(
         self, facts: AttemptFacts, progress: Progress, lease: Lease, number: int, span: Span
-    ) -> int:
-        """Settle the lease and tell the turn; answers the tokens that were used."""
+    ) -> None:
+        """Settle the lease and tell the turn."""
         runtime, policy = self._runtime, self.resolved.route.policy
         now = runtime.clock()
         outcome = classify(
@@ -306,12 +301,9 @@ class Turning:
         settlement = await runtime.store.settle(lease.id, settled, policy, now)
         self._tell(outcome, now, number, settlement, progress)
         if outcome.failure is None and self._session is not None:
-            runtime.affinity.served(self.resolved, self._session, self._key.uid, lease.key, now)
-        if outcome.failure is not None and not outcome.visible_output:
-            return 0
-        if settled.input_tokens is None and settled.output_tokens is None:
-            return lease.held_tokens
-        return (settled.input_tokens or 0) + (settled.output_tokens or 0)
+            runtime.affinity.served(
+                runtime.store, self.resolved, self._session, self._key.uid, lease.key, now
+            )
 
     def _tell(
         self,

@@ -1,9 +1,10 @@
-"""One embedding call for all texts that ask in the same tick of the event loop."""
+"""One embedding call for all texts that ask in the same tick of the event loop, and one for what
+many want at the same time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -60,6 +61,35 @@ class Batcher:
         for (_, future), row in zip(batch, rows, strict=True):
             if not future.done():
                 future.set_result(row)
+
+
+class Once:
+    """One call for all who ask while it is under way; who asks later has it made again.
+
+    A caller that leaves does not take the call from the others.
+    """
+
+    def __init__(self, make: Callable[[], Coroutine[Any, Any, Vectors]]) -> None:
+        self._make = make
+        # By event loop, as above.
+        self._calls: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[Vectors]] = (
+            WeakKeyDictionary()
+        )
+
+    async def __call__(self) -> Vectors:
+        """Raises what the call raises."""
+        loop = asyncio.get_running_loop()
+        call = self._calls.get(loop)
+        if call is None or call.done():
+            call = self._calls[loop] = loop.create_task(self._make())
+            call.add_done_callback(_heard)
+        return await asyncio.shield(call)
+
+
+def _heard(call: asyncio.Task[Vectors]) -> None:
+    """Whoever asked was told of its failure; where nobody is left there is nobody to tell."""
+    if not call.cancelled():
+        call.exception()
 
 
 class _Queue:

@@ -10,7 +10,7 @@ from routeradmin.adapters.embeddings import Embedder, EmbedderUnavailable, Vecto
 from routeradmin.engine import reflexes
 from routeradmin.engine.intents import Decision, Intent, Matrix
 from routeradmin.engine.snapshot import Snapshot
-from routeradmin.services.intent.batching import Batcher
+from routeradmin.services.intent.batching import Batcher, Once
 from routeradmin.services.intent.cache import Kept, SemanticCache
 from routeradmin.services.intent.classifying import classify
 from routeradmin.services.intent.matching import SHOWN, Examples
@@ -47,7 +47,12 @@ class Judge:
         self._batcher = None if embedder is None else Batcher(embedder.embed)
         self._keywords = reflexes.Keywords(matrix.intents.values())
         self._examples = Examples(matrix.intents.values())
+        self._embedding = Once(self._embed_examples)
         self._forget()
+
+    async def _embed_examples(self) -> Vectors:
+        assert self._embedder is not None  # noqa: S101
+        return await self._embedder.embed(self._examples.texts)
 
     async def decide(
         self, snapshot: Snapshot, words: Words, now: float, *, may_call: bool = True
@@ -112,7 +117,7 @@ class Judge:
         try:
             seen.vector = await batcher.vector(seen.words.latest)
             if self._vectors is None and self._examples.texts:
-                self._vectors = await embedder.embed(self._examples.texts)
+                self._vectors = await self._embedding()
             return self._nearest(embedder, seen)
         except EmbedderUnavailable as problem:
             seen.basis = replace(seen.basis, problem=str(problem))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from routeradmin.services.intent.batching import Batcher
+from routeradmin.services.intent.batching import Batcher, Once
 
 
 class Echo:
@@ -90,3 +90,44 @@ def test_too_few_vectors_are_an_error(runner: asyncio.Runner) -> None:
 
     with pytest.raises(ValueError, match="0 vectors"):
         runner.run(Batcher(short).vector("a"))
+
+
+def test_who_asks_while_a_call_is_under_way_shares_it(runner: asyncio.Runner) -> None:
+    async def play() -> tuple[list[Any], int]:
+        echo = Echo()
+        echo.gate.clear()
+        once = Once(lambda: echo(["x"]))
+        asked = [asyncio.create_task(once()) for _ in range(5)]
+        await asyncio.sleep(0)
+        asked[0].cancel()
+        await asyncio.sleep(0)
+        echo.gate.set()
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        await once()
+        return found, len(echo.batches)
+
+    found, calls = runner.run(play())
+    assert isinstance(found[0], asyncio.CancelledError)
+    assert found[1:] == [["X"]] * 4
+    assert calls == 2, "one for all five, one for who came later"
+
+
+def test_a_shared_call_that_fails_is_made_again_for_the_next(runner: asyncio.Runner) -> None:
+    answers = iter([ValueError("no"), ["x"]])
+
+    async def once_broken() -> Any:
+        await asyncio.sleep(0)
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def play() -> list[Any]:
+        once = Once(once_broken)
+        both = await asyncio.gather(once(), once(), return_exceptions=True)
+        return [*both, await once()]
+
+    first, second, third = runner.run(play())
+    assert isinstance(first, ValueError)
+    assert isinstance(second, ValueError)
+    assert third == ["x"]

@@ -150,3 +150,17 @@ def test_no_part_of_the_prompt_shows_in_a_decision(bench: Bench) -> None:
     found = bench.decide(bench.judge(matrix()), "zebra ann@example.com 4111111111111111")
     shown = repr(found) + str(found.as_json())
     assert not any(word in shown for word in ("zebra", "ann@", "4111"))
+
+
+def test_first_requests_that_come_together_embed_the_examples_once(bench: Bench) -> None:
+    letters = Letters()
+    judge = bench.judge(matrix(), letters)
+
+    async def crowd() -> list[Decision]:
+        asked = (judge.decide(EMPTY, of_text(f"debug code {n}"), NOW) for n in range(9))
+        return await asyncio.gather(*asked)
+
+    assert {found.intent_id for found in bench.runner.run(crowd())} == {"coding"}
+    assert letters.asked[1:] == [
+        ["code, to debug", "debug code", "hello hello", "passport numbers"]
+    ]

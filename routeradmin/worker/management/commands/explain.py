@@ -128,4 +128,9 @@ def _explained(found: dict[str, Any]) -> list[str]:
             f"{'>' if is_chosen else ' '} {one['position']}  {one['target_id']}  "
             f"{candidate}  {one['runtime']['state']}  {against}"
         )
+    lines += [
+        f"then route {one['route_id']} (alias {one['alias']}): {one['usable']} of "
+        f"{one['candidates']} candidates may be used"
+        for one in found.get("fallback_routes", ())
+    ]
     return lines

@@ -53,6 +53,8 @@ class Command(BaseCommand):
                 reason=options["reason"],
             )
         except changes.Invalid as invalid:
+            if isinstance(invalid, changes.Unfit):
+                self.leave_open(invalid)
             listed = "\n".join(map(str, invalid.problems))
             raise CommandError(f"nothing was imported:\n{listed}") from invalid
         self.tell(file)
@@ -61,15 +63,19 @@ class Command(BaseCommand):
     def tell(self, file: changes.FileImport) -> None:
         """What is open to the standard error, what changes to the standard output."""
         if file.source != "catalog":
-            self.stderr.write(f"read as a file of {file.source}")
-        self.remark("not mapped", file.unmapped)
-        self.remark("note", file.notes)
+            self.leave_open(file)
         for warning in file.imported.warnings:
             self.stderr.write(f"warning: {warning}")
         if file.imported.diff:
             self.stdout.write(file.imported.diff.as_text())
         for reference, what in file.imported.secrets.items():
             self.stdout.write(f"{'+' if what == 'added' else '~'} secret {reference}")
+
+    def leave_open(self, file: changes.FileImport | changes.Unfit) -> None:
+        """Told of a refused file as well: whoever corrects it sees all there is to correct."""
+        self.stderr.write(f"read as a file of {file.source}")
+        self.remark("not mapped", file.unmapped)
+        self.remark("note", file.notes)
 
     def remark(self, word: str, remarks: tuple[Remark, ...]) -> None:
         for one in remarks:
