@@ -256,6 +256,7 @@ LINES = """(selector) => {
 PAIRS = (
     (".figure[aria-current]", "a.figure:not([aria-current])"),
     (".saved a[aria-current]", ".saved a:not([aria-current])"),
+    (".row[data-current]", ".row:not([data-current])"),
     (".tag.bad", ".tag:not(.bad)"),
     (".note.error", ".note.warning"),
     (".note.warning", ".note:not(.warning, .error)"),
@@ -272,6 +273,7 @@ def test_in_forced_colours_everything_is_seen_and_told_apart_by_lines(
     page = context.new_page()
     page.goto(COMPONENTS)
     assert page.evaluate(PAINTS) == []
+    page.evaluate("document.querySelector('.row').setAttribute('data-current', '')")
     for one, other in PAIRS:
         assert page.evaluate(LINES, one) != page.evaluate(LINES, other), one
     moving = "document.getAnimations().length"
