@@ -273,7 +273,6 @@ def test_in_forced_colours_everything_is_seen_and_told_apart_by_lines(
     page = context.new_page()
     page.goto(COMPONENTS)
     assert page.evaluate(PAINTS) == []
-    page.evaluate("document.querySelector('.row').setAttribute('data-current', '')")
     for one, other in PAIRS:
         assert page.evaluate(LINES, one) != page.evaluate(LINES, other), one
     moving = "document.getAnimations().length"
