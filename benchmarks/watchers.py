@@ -27,7 +27,7 @@ class Console:
         self.session, self.origin = session, origin
         self.shown: set[str] = set()
         self.worst = 0
-        self.waiting: set[str] = set()
+        self.waiting: dict[str, float] = {}  # since when
         self.seq = -1
         self.read_at = 0.0
         self.has_read = asyncio.Event()
@@ -59,14 +59,17 @@ class Console:
 
     def place(self, one: dict[str, Any]) -> None:
         if one["id"] in self.shown or RANK[one["state"]] >= self.worst:
-            self.waiting.discard(one["id"])
+            self.waiting.pop(one["id"], None)
         else:
-            self.waiting.add(one["id"])
+            self.waiting.setdefault(one["id"], time.monotonic())
 
     async def read_later(self, process: str) -> None:
-        await asyncio.sleep(max(SETTLE_S, self.read_at + REREAD_S - time.monotonic()))
-        if self.waiting:
-            await self.read(process)
+        await asyncio.sleep(max(0.0, self.read_at + REREAD_S - time.monotonic()))
+        while self.waiting:
+            left = min(self.waiting.values()) + SETTLE_S - time.monotonic()
+            if left <= 0:
+                return await self.read(process)
+            await asyncio.sleep(left)
 
 
 async def watch(port: int, number: int) -> None:

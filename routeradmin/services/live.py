@@ -28,6 +28,8 @@ ROWS_PER_FRAME = 150  # the rest follows in the next frame
 # Between two slices the event loop serves requests.
 ROWS_PER_SLICE = 50
 PIECES_PER_SLICE = 8
+VIEWERS_AT_ONCE = 2
+SPREAD_S = 0.15  # until the last of many viewers has a frame
 BACKLOG = 16  # frames a slow viewer may be behind
 CHANGES_KEPT = 100
 
@@ -175,9 +177,9 @@ class Feed:
         if delta is not None:
             content = await self._rendered(delta)
             self._own_steps += 1
-            self._send("update", at, told_until + self._own_steps, content, delta.moved)
+            await self._send("update", at, told_until + self._own_steps, content, delta.moved)
         elif at - self._last_sent >= HEARTBEAT_S:
-            self._send("heartbeat", at, self._last_seq)
+            await self._send("heartbeat", at, self._last_seq)
 
     async def _rendered(self, delta: Delta) -> str:
         pieces = []
@@ -187,7 +189,7 @@ class Feed:
                 await asyncio.sleep(0)
         return "\n".join(pieces)
 
-    def _send(
+    async def _send(
         self,
         kind: str,
         at: float,
@@ -197,8 +199,16 @@ class Feed:
     ) -> None:
         frame = self._frame(kind, seq, content, self._new_beats(), moved)
         self._last_seq, self._last_sent = seq, at
-        for viewer in self._viewers:
-            viewer.offer(frame)
+        await self._hand_out(frame, list(self._viewers))
+
+    async def _hand_out(self, frame: str, viewers: Sequence[Viewer]) -> None:
+        """To a few at a time: each write takes the loop a moment, and all at once would be a stop
+        that every request of that moment feels."""
+        for start in range(0, len(viewers), VIEWERS_AT_ONCE):
+            if start:
+                await asyncio.sleep(SPREAD_S * VIEWERS_AT_ONCE / len(viewers))
+            for viewer in viewers[start : start + VIEWERS_AT_ONCE]:
+                viewer.offer(frame)
 
     def _new_beats(self) -> dict[str, str] | None:
         """The tick that was taken since the last frame, by candidate; quiet ones are left out."""

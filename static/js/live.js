@@ -86,22 +86,27 @@ document.addEventListener("DOMContentLoaded", () => {
     return RANKS.indexOf(one.state) - 1 < Math.max(...shown);
   }
 
-  const waitingFor = new Set(); // ids that came or went and are not read yet
+  const waitingFor = new Map(); // ids that came or went and are not read yet, and since when
   function place(one) {
     const here = Boolean(document.querySelector(`[data-row][data-name="${CSS.escape(one.id)}"]`));
     if (here === (here ? admits(one) : wanted(one))) waitingFor.delete(one.id); // it went back meanwhile
-    else waitingFor.add(one.id);
+    else if (!waitingFor.has(one.id)) waitingFor.set(one.id, Date.now());
   }
 
   let readAt = 0;
   let reading = null;
   function readSoon(process) {
+    const since = Math.min(...waitingFor.values());
     reading ??= setTimeout(() => {
       reading = null;
       if (!waitingFor.size || paused || document.hidden) return;
+      if (Math.min(...waitingFor.values()) > Date.now() - SETTLE_MS) { // those before it went back
+        readSoon(process);
+        return;
+      }
       readAt = Date.now();
       link.read(`${process}:${link.place.seq}`);
-    }, Math.max(SETTLE_MS, readAt + REREAD_MS - Date.now()));
+    }, Math.max(0, since + SETTLE_MS - Date.now(), readAt + REREAD_MS - Date.now()));
   }
 
   setInterval(() => {

@@ -138,9 +138,11 @@ ROUTING = (
     {"title": "Intent", "subject": "coding", "url": "#strip", "lines": ("confidence 0.82",)},
     {"title": "Session", "subject": "stayed with large/team-a", "lines": ()},
 )
+CHOSEN = {"name": "Failed in the EU", "query": "state=cooling"}
 SAVED = {
     "page": "live",
-    "views": ({"name": "Failed in the EU", "query": "state=cooling"}, {"name": "Busy"}),
+    "views": (CHOSEN, {"name": "Busy"}),
+    "current": CHOSEN,
     "query": "state=cooling",
 }
 DIFFERENCES = ({"label": "Category", "seen": "lab", "theirs": "commercial", "mine": "lab"},)

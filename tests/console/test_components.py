@@ -20,6 +20,7 @@ OF_ONE_PAGE = {
     "console/routes/_rules.html",
     "console/transfer/_outcome.html",  # what came of an import, whole
     "console/incidents/_where.html",
+    "console/incidents/_rows.html",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -295,3 +296,25 @@ def test_how_many_requests_a_draining_deployment_still_has_is_told(
 
     asyncio.run(story())
     assert [cells[:2] for cells in recorder.cells] == [("state", "active")] * 2
+
+
+def test_many_viewers_get_a_frame_a_few_at_a_time_and_before_the_next(
+    feed: Feed, runtime: Runtime
+) -> None:
+    async def story() -> tuple[int, list[int]]:
+        with ExitStack() as watching:
+            viewers = [watching.enter_context(feed.watching()) for _ in range(9)]
+            for viewer in viewers:
+                await viewer.frames.get()  # the greeting
+            await reserve(runtime)
+            ticking = asyncio.create_task(feed.tick(1))
+            waiting = [asyncio.create_task(viewer.frames.get()) for viewer in viewers]
+            early, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            await ticking
+            told = [json.loads(await one or "{}")["seq"] for one in waiting]
+            return len(early), told
+
+    early, told = asyncio.run(story())
+    assert early == live.VIEWERS_AT_ONCE
+    assert len(set(told)) == 1
+    assert live.SPREAD_S < live.FRAME_INTERVAL_S
