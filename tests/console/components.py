@@ -95,7 +95,9 @@ def rendered() -> str:
     source = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
     page = str(engine.from_string(source).render(Context(context())))
     # A dialog that nobody opens shows nothing.
-    return page.replace('<dialog id="keys"', '<div id="keys"').replace("</dialog>", "</div>")
+    page = page.replace('<dialog id="keys"', '<div id="keys"').replace("</dialog>", "</div>")
+    # The row that the keys act on is marked by console.js.
+    return page.replace('<li class="row"', '<li class="row" data-current', 1)
 
 
 if __name__ == "__main__":
