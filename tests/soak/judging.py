@@ -17,6 +17,7 @@ SLACKS["files"] = 40.0  # connections come and go with the load; those that stay
 REST = "files at rest"  # before the first request, and after the last: database, upstream, log
 # Kept for an hour by their expiry in Redis: at most as many as there were leases.
 EXPIRING = ("redis: keys that go: lease", "redis: keys that go: turn")
+TOLD = ": leases known"  # every process that serves tells it
 
 
 class Row(NamedTuple):
@@ -29,6 +30,15 @@ class Row(NamedTuple):
     @property
     def grows(self) -> bool:
         return self.last > self.limit
+
+
+def untold(looks: list[tuple[float, Sizes]], serving: int) -> list[str]:
+    """Nothing is flat that was not looked at until the end."""
+    last = [sizes for at, sizes in looks if 1 - COMPARED <= at < 1]
+    told = {name for sizes in last for name in sizes if name.endswith(TOLD)}
+    if len(told) == serving:
+        return []
+    return [f"{len(told)} of {serving} processes told their tables at the end"]
 
 
 def rows(looks: list[tuple[float, Sizes]], leases: int) -> list[Row]:
