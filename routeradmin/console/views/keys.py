@@ -81,8 +81,12 @@ def _found(uid: str) -> ApiKey:
 
 
 def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A key's fields as its form holds them: a time, not its text."""
-    return {**values, "expires_at": parse_datetime(values["expires_at"] or "")}
+    """A key's fields as its form holds them: a time to the minute, not its text. Whoever leaves
+    the minute alone leaves the seconds alone."""
+    expires_at = parse_datetime(values["expires_at"] or "")
+    if expires_at is not None:
+        expires_at = expires_at.replace(second=0, microsecond=0)
+    return {**values, "expires_at": expires_at}
 
 
 @admin
