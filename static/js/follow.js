@@ -1,7 +1,8 @@
 // Pages other than the live one that show state: their cells follow the same socket. When frames
 // are missing or the catalog changed, the page is read again and the parts that may have changed
 // (`data-fresh`) become what they are now. Lists of what happened (`data-tail`, in milliseconds how
-// often at most) are read again when something did, and stand still under the pointer.
+// often at most) are read again when something did, and stand still under the pointer. Nothing is
+// read while a question is open: with its answer the page may be one that is not there any more.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -13,6 +14,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const tail = () => document.querySelector("[data-tail]");
   let paused = false;
   let held = false; // there is more to show as soon as nobody points at the list
+  let due = false; // it is read as soon as the question is closed
 
   const typed = (part) => [...part.querySelectorAll("input:not([type=hidden]), textarea")]
     .some((field) => field.type === "checkbox" ? field.checked !== field.defaultChecked
@@ -43,6 +45,12 @@ document.addEventListener("DOMContentLoaded", () => {
     return placeOf(fresh);
   }
 
+  async function readUnlessAsked() {
+    due = Boolean(document.querySelector("#ask[open]"));
+    return due ? null : read(false);
+  }
+  document.addEventListener("close", () => { if (due) link.read(); }, { capture: true });
+
   // Rows would move under the pointer: the reader says when.
   function hold(now) {
     const first = (root) => root.querySelector("[data-key]")?.dataset.key;
@@ -68,7 +76,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const link = follow({
     place: placeOf(here),
-    read: () => read(false),
+    read: readUnlessAsked,
     paused: () => paused,
     heard(frame) {
       if (frame.beats) window.routeradminBeats(frame.beats);

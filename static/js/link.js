@@ -11,8 +11,9 @@ window.routeradminLink = (() => {
   const time = window.routeradminTime;
 
   // `page.place`: epoch, seq, revision and process of what it shows. `page.read` reads it again and
-  // answers with the new place; `page.heard` gets each frame that is in order, `page.changed` is
-  // called when a frame has been shown. `page.paused` answers whether it stands still.
+  // answers with the new place, or with null where it stands still for now; `page.heard` gets each
+  // frame that is in order, `page.changed` is called when a frame has been shown. `page.paused`
+  // answers whether it stands still until somebody says otherwise.
   function follow(page) {
     const label = document.getElementById("link-state");
     const paused = page.paused ?? (() => false);
@@ -60,7 +61,8 @@ window.routeradminLink = (() => {
     function read(after = "") {
       pending ??= page.read(after)
         .then((found) => {
-          if (found) place = found;
+          if (!found) return;
+          place = found;
           time.measure(place.now);
           heard = readAt = Date.now();
           time.tick();
