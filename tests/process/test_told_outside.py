@@ -13,6 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from routeradmin.adapters.simulated import SimulatedProvider, running_in_thread
+from tests.process.collected import bring
 from tests.process.conftest import BOOTSTRAP, CATALOG
 from tests.process.server import Server, until
 
@@ -69,7 +70,7 @@ def server(tmp_path: Path, collector: Collector) -> Iterator[Server]:
         "ROUTERADMIN_LOG_FORMAT": "json",
         "ROUTERADMIN_LOG_TURNS": "all",
     }
-    running = Server(tmp_path / "data", env=BOOTSTRAP | told).start()
+    running = Server(bring(tmp_path / "data"), env=BOOTSTRAP | told).start()
     with running_in_thread(provider=SimulatedProvider()) as url:
         catalog = CATALOG.replace(b"http://127.0.0.1:9", url.encode())
         headers = {"content-type": "application/toml", "if-match": "*"}

@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.process.collected import bring
 from tests.process.server import KEY, Server, until
 
 JSON = {"authorization": f"Bearer {KEY}"}
@@ -19,7 +20,7 @@ class System:
     """``environment`` is every process's; servers that still run at the end are killed."""
 
     def __init__(self, directory: Path, environment: dict[str, str]) -> None:
-        self.directory = directory
+        self.directory = bring(directory)
         self.environment = environment
         self.servers: list[Server] = []
 
