@@ -9,10 +9,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const { follow, placeOf, fetched, morph, fill } = window.routeradminLink;
   const here = document.getElementById("place");
   if (!here) return;
-  const pauseButton = document.getElementById("pause");
   const applyButton = document.getElementById("apply-order");
   const tail = () => document.querySelector("[data-tail]");
-  let paused = false;
   let held = false; // there is more to show as soon as nobody points at the list
   let due = false; // it is read as soon as the question is closed
 
@@ -58,7 +56,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (applyButton) applyButton.hidden = first(now) === first(tail());
   }
   setInterval(() => {
-    if (!held || paused || pointedAt(tail())) return;
+    if (!held || link.paused || pointedAt(tail())) return;
     held = false;
     link.read();
   }, 1000);
@@ -70,14 +68,13 @@ document.addEventListener("DOMContentLoaded", () => {
     soon ??= setTimeout(() => {
       soon = null;
       readAt = Date.now();
-      if (!paused && !document.hidden) link.read();
+      if (!link.paused && !document.hidden) link.read();
     }, Math.max(1500, readAt + wait - Date.now()));
   }
 
   const link = follow({
     place: placeOf(here),
     read: readUnlessAsked,
-    paused: () => paused,
     heard(frame) {
       if (frame.beats) window.routeradminBeats(frame.beats);
       if (!tail() || frame.content === undefined) return;
@@ -86,13 +83,4 @@ document.addEventListener("DOMContentLoaded", () => {
   });
 
   if (applyButton) applyButton.addEventListener("click", () => read(true).catch(() => {}));
-  if (!pauseButton) return;
-  pauseButton.hidden = false;
-  pauseButton.addEventListener("click", () => {
-    paused = !paused;
-    pauseButton.setAttribute("aria-pressed", String(paused));
-    pauseButton.textContent = paused ? "Resume" : "Pause";
-    link.resume();
-    if (!paused) link.read();
-  });
 });
