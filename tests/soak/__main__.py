@@ -22,11 +22,11 @@ from pathlib import Path
 from tests.chaos.book import Book
 from tests.chaos.load import Traffic
 from tests.chaos.stage import CATALOG
-from tests.process.server import ADMIN, KEY, PASSWORD, ROOT, Server, environment, until
+from tests.process.server import ROOT, Server, environment, until
 from tests.scaleout.postgres import PostgresServer
 from tests.scaleout.provider import provider
 from tests.scaleout.servers import RedisServer
-from tests.scaleout.system import System
+from tests.scaleout.system import System, environment_of
 from tests.soak.judging import REST, Row, rows, untold
 from tests.soak.looking import Looking, Sizes, postgres_rows, sqlite_rows
 
@@ -98,7 +98,7 @@ def retain(server: Server) -> None:
 @contextmanager
 def embedded() -> Iterator[Looking]:
     with ExitStack() as stack:
-        server, directory = started(stack, {}, ())
+        server, directory = started(stack, ("", ""), ())
         yield Looking(
             server, directory / "tables", sqlite_rows(directory / "data/routeradmin.sqlite3"), 1
         )
@@ -111,8 +111,7 @@ def shared() -> Iterator[Looking]:
         for engine in (redis, database):
             stack.callback(engine.close)
             engine.start()
-        engines = {"DATABASE_URL": database.url, "REDIS_URL": redis.url}
-        server, directory = started(stack, engines, ("--workers", "2"))
+        server, directory = started(stack, (database.url, redis.url), ("--workers", "2"))
         client = redis.client()
         stack.callback(client.close)
         until(lambda: client.hlen("{routeradmin}:processes") == 2, 30)
@@ -123,21 +122,16 @@ STORES = {"embedded": embedded, "shared": shared}
 
 
 def started(
-    stack: ExitStack, engines: dict[str, str], args: tuple[str, ...]
+    stack: ExitStack, engines: tuple[str, str], args: tuple[str, ...]
 ) -> tuple[Server, Path]:
     directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="routeradmin-soak-")))
     (directory / "tables").mkdir()
     upstream = stack.enter_context(provider())
-    system = System(
-        directory / "data",
-        {
-            **engines,
-            "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
-            "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
-            "ROUTERADMIN_REDIS_LIMIT_MS": os.environ.get("SOAK_REDIS_LIMIT_MS", "40"),
-            "SOAK_TABLES": str(directory / "tables"),
-        },
-    )
+    more = {
+        "ROUTERADMIN_REDIS_LIMIT_MS": os.environ.get("SOAK_REDIS_LIMIT_MS", "40"),
+        "SOAK_TABLES": str(directory / "tables"),
+    }
+    system = System(directory / "data", environment_of(*engines, **more))
     stack.callback(system.close)
     server = system.make(*args)
     server.command = (LAUNCHER, *server.command[1:])
