@@ -215,7 +215,7 @@ def test_replacing_the_workers_one_after_the_other_loses_no_request(
 
     load = asyncio.run(story())
     assert (set(load.statuses), load.problems) == ({200}, [])
-    assert server.stop(signal.SIGTERM) == 0
+    assert server.stop(signal.SIGINT) == 0
 
 
 def test_planes_answer_their_own_paths_only(frail: System, two: list[Server]) -> None:
@@ -228,4 +228,4 @@ def test_planes_answer_their_own_paths_only(frail: System, two: list[Server]) ->
     assert control.call("GET", "/api/v1/state").status == 200
     assert data.call("GET", "/api/v1/state").status == 404
     assert {one.get("/readyz")["status"] for one in (data, control)} == {"ready"}
-    assert {one.stop(signal.SIGTERM) for one in (data, control)} == {0}
+    assert {one.stop(signal.SIGINT) for one in (data, control)} == {0}

@@ -119,7 +119,7 @@ def server(system_here: System, upstream: str, own_redis: RedisServer) -> Iterat
     yield server
     client.close()
     if server.process is not None:
-        server.stop(signal.SIGTERM, 60)
+        server.stop(signal.SIGINT, 60)
 
 
 def one_of_each(server: Server) -> tuple[Caller, Caller]:
