@@ -28,7 +28,7 @@ class DefaultsDraft(Draft):
         required=False,
     )
     policy_id = One(
-        catalog.choices("policies"), label="Policy", empty="the built-in one", required=False
+        catalog.Choices("policies"), label="Policy", empty="the built-in one", required=False
     )
     auto_priority = Words(
         label="Order for auto",
