@@ -107,7 +107,8 @@ class Traffic:
         status, answer = await self.ask("report", "POST", path, outcome)
         if status != 200:
             return None
-        self.book.turns[lease["turn"]] = time.time()
+        if answer["next"]["halt"]:  # else the turn goes on, and is recorded when it ends
+            self.book.turns[lease["turn"]] = time.time()
         if self.rng.random() < REPEATS:
             self.book.reports[path] = time.time(), (outcome, answer)
         return answer

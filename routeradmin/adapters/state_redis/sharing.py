@@ -137,6 +137,10 @@ class SharedHealth(SharedLeases):
             for _, use in self._keys:
                 use.seq = 0
             self.link.rise()
+            # Before their leases: whoever finds a lease and no turn takes the turn for forgotten.
+            for offer in map(self._offer, self.apart.turns):
+                if offer is not None:
+                    self.link.post(offer)
             for step in (*steps, *self._leases_to_tell(told)):
                 self._post_of_lease(step)
             for key, charge in charges.items():
@@ -145,9 +149,6 @@ class SharedHealth(SharedLeases):
                 self.link.post(step)
             for state in list(self._local):
                 self._reconcile(state, met.get(state.key), now)
-            for offer in map(self._offer, self.apart.turns):
-                if offer is not None:
-                    self.link.post(offer)
             self.apart.clear()
             self._seq += 1
         self.link.post(("look", repr(now), self.frame, 0), self._looked)
