@@ -1,7 +1,8 @@
-"""Static files as a first start collects them, for directories on which a test starts a server.
+"""Directories for servers of tests with what every first start makes alike, made once: static
+files, and tables in SQLite.
 
-Hashing and compressing take seconds and come to the same in every directory. What a first start
-does by itself is tested by ``test_start`` and ``tests/worker/test_static_files.py``.
+Compressing and migrating take seconds of processor time each. What a first start does by itself is
+tested by ``test_start`` and ``tests/worker/test_static_files.py``.
 """
 
 from __future__ import annotations
@@ -14,20 +15,21 @@ from pathlib import Path
 
 from tests.process.server import manage
 
-COLLECT = "from routeradmin.worker.static_files import collect_when_changed as c; assert c()"
+PREPARE = "from routeradmin.worker.management.commands.serve import prepare; prepare()"
 
 
 @cache
 def collected() -> Path:
-    """A data directory with nothing else in it."""
+    """A data directory with these in it."""
     directory = Path(tempfile.mkdtemp(prefix="routeradmin-static-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    done = manage(directory, "shell", "-c", COLLECT)
+    done = manage(directory, "shell", "-c", PREPARE)
     assert done.returncode == 0, done.stderr
     return directory
 
 
 def bring(directory: Path) -> Path:
-    """Into a data directory that is new."""
+    """Into a data directory that is new: no keys, which are each directory's own."""
     shutil.copytree(collected() / "staticfiles", directory / "staticfiles")
+    shutil.copy(collected() / "routeradmin.sqlite3", directory)
     return directory
