@@ -12,9 +12,6 @@ from routeradmin.engine.state import Change
 if TYPE_CHECKING:
     from routeradmin.services.served import Served
 
-if TYPE_CHECKING:
-    pass
-
 MOST_CHANGES = 20_000
 MOST_TURNS = 20_000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from routeradmin.adapters.state_redis import wire
@@ -33,7 +34,6 @@ class Apart:
 
     def clear(self) -> None:
         self.began = False
-        self.turns.clear()
         self._ends.clear()
         self._uses.clear()
         self._charged.clear()
@@ -53,9 +53,12 @@ class Apart:
         if len(self.turns) > MOST_KEPT:
             del self.turns[next(iter(self.turns))]
 
-    def turns_told(self, turn_ids: Iterable[str]) -> None:
-        for turn_id in turn_ids:
-            self.turns.pop(turn_id, None)
+    def take_turns(self, most: int = MOST_KEPT) -> list[str]:
+        """The first of them; they are not kept any longer."""
+        taken = list(islice(self.turns, most))
+        for turn_id in taken:
+            del self.turns[turn_id]
+        return taken
 
     def lost(self, step: tuple[Any, ...]) -> None:
         """It may not have arrived; all that is told of leases may be told twice."""

@@ -54,14 +54,14 @@ class SharedGrants(MemoryStore):
 
     async def reserve(self, grant: Grant, now: float) -> Lease | None:
         if not self.link.is_up:
-            return await super().reserve(grant, now)
+            return await self._reserve_alone(grant, now)
         self.expire(now)
         members = [grant.candidate] if grant.ring is None else grant.ring.members()
         while members:
             answer, sent, lease = await self._ask_for(grant, members, now)
             if answer is None:
                 self.apart.ended(lease.id, ReportState.RELEASED)  # it may have been granted
-                return await super().reserve(grant, now)
+                return await self._reserve_alone(grant, now)
             if answer[0] == "stale":
                 raise TurnMoved
             if answer[0] == "limited":
@@ -89,6 +89,13 @@ class SharedGrants(MemoryStore):
                     return lease
             members = [one for one in members if one is not taken]
         return None
+
+    async def _reserve_alone(self, grant: Grant, now: float) -> Lease | None:
+        """The turn that it begins or moves on is told with the lease: reports may go elsewhere."""
+        lease = await super().reserve(grant, now)
+        if lease is not None and (grant.keep is not None or grant.turn_version):
+            self.apart.turn_changed(lease.turn_id or "")
+        return lease
 
     async def _ask_for(
         self, grant: Grant, members: list[Candidate], now: float
