@@ -130,8 +130,14 @@ def one_revision(stage: Stage) -> Verdict:
 
 
 def kept(stage: Stage, book: Book) -> list[Verdict]:
-    with psycopg.connect(stage.database.url) as connection:
-        turns = {uid for (uid,) in connection.execute("SELECT uid FROM journal_turn")}
+    ends = time.monotonic() + judging.WRITTEN_S  # the last ones may be on their way
+    with psycopg.connect(stage.database.url, autocommit=True) as connection:
+        while True:
+            found = connection.execute("SELECT uid FROM journal_turn").fetchall()
+            turns = {uid for (uid,) in found}
+            if turns.issuperset(book.turns) or time.monotonic() > ends:
+                break
+            time.sleep(0.1)
         documents = connection.execute("SELECT document FROM catalog_revision").fetchall()
     saved = {
         entry.get("weight", 1)

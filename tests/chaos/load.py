@@ -107,7 +107,7 @@ class Traffic:
         status, answer = await self.ask("report", "POST", path, outcome)
         if status != 200:
             return None
-        self.book.turns[lease["turn"]] = time.time()
+        self.book.told(lease["turn"], answer, time.time())
         if self.rng.random() < REPEATS:
             self.book.reports[path] = time.time(), (outcome, answer)
         return answer

@@ -77,6 +77,12 @@ def test_an_edit_may_be_refused_while_the_database_is_gone(book: Book) -> None:
     assert len(judging.edits_answered(book).broken) == 2
 
 
+def test_only_a_turn_that_is_over_has_to_be_in_the_database(book: Book) -> None:
+    for turn, action in (("over", "done"), ("failed", "stop"), ("goes on", "retry")):
+        book.told(turn, {"next": {"action": action}}, 50.0)
+    assert judging.turns_kept(book, {"over"}).broken == ["failed told during calm"]
+
+
 def test_lost_turns_and_edits_are_found(book: Book) -> None:
     book.turns = {"kept": 50.0, "lost": 60.0, "with its worker": 199.5}
     assert len(judging.turns_kept(book, {"kept"}).broken) == 1
