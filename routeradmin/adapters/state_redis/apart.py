@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 from routeradmin.adapters.state_redis import wire
@@ -21,7 +21,7 @@ class Apart:
 
     def __init__(self) -> None:
         self.began = False
-        self.turns: dict[str, None] = {}  # in the order of their changes
+        self.turns: OrderedDict[str, None] = OrderedDict()  # in the order of their changes
         self.untold: list[tuple[Any, ...]] = []  # steps on whose way Redis went again
         self._ends: dict[str, tuple[ReportState, int, dict[str, Any] | None]] = {}
         self._charged: dict[CandidateKey, Charge] = {}
@@ -51,14 +51,11 @@ class Apart:
     def turn_changed(self, turn_id: str) -> None:
         self.turns[turn_id] = None
         if len(self.turns) > MOST_KEPT:
-            del self.turns[next(iter(self.turns))]
+            self.turns.popitem(last=False)
 
     def take_turns(self, most: int = MOST_KEPT) -> list[str]:
         """The first of them; they are not kept any longer."""
-        taken = list(islice(self.turns, most))
-        for turn_id in taken:
-            del self.turns[turn_id]
-        return taken
+        return [self.turns.popitem(last=False)[0] for _ in range(min(most, len(self.turns)))]
 
     def lost(self, step: tuple[Any, ...]) -> None:
         """It may not have arrived; all that is told of leases may be told twice."""
