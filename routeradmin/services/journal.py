@@ -29,6 +29,18 @@ class Batch:
     def __bool__(self) -> bool:
         return bool(self.changes or self.turns)
 
+    def halves(self) -> tuple[Batch, ...]:
+        """None of a single record; changes first."""
+        if self.changes and self.turns:
+            return Batch(self.changes, ()), Batch((), self.turns)
+        changes, turns = len(self.changes) // 2, len(self.turns) // 2
+        if not (changes or turns):
+            return ()
+        return (
+            Batch(self.changes[:changes], self.turns[:turns]),
+            Batch(self.changes[changes:], self.turns[turns:]),
+        )
+
 
 class Journal:
     """Appending is safe from any thread and drops, counted, when the writer is far behind."""
