@@ -32,6 +32,7 @@ STALE_S = 60.0
 QUICK_S = 0.02  # answers slower than this say little about what time it is
 PUBLISHED = "published"
 LATE_S = 1.5  # a process that has not been heard of for this long may be cut off from Redis
+LOST_S = 10.0  # and for this long: what it granted meanwhile is not waited for any more
 GATHER_S = 2.0  # after Redis's return, until every process has told it what it knows
 
 
@@ -99,7 +100,8 @@ class Peers:
             self.store.link.post(("gone", name))
         heard.pop(runtime.process_id, None)
         self.others = heard
-        if self.store.is_shared and any(beat["at"] < now - LATE_S for beat in heard.values()):
+        silences_s = [now - beat["at"] for beat in heard.values()]
+        if self.store.is_shared and any(LATE_S < one < LOST_S for one in silences_s):
             self.unsure()
         newest = max([runtime.current.revision, *(beat["revision"] for beat in heard.values())])
         if newest > self._newest[0]:

@@ -437,6 +437,24 @@ def test_what_a_key_used_apart_is_added_when_redis_is_back(pair: Pair) -> None:
         assert (use.requests, use.active, use.day_tokens) == (3, 2, 30)
 
 
+def test_a_turn_that_began_apart_is_told_to_whoever_is_told_of_its_lease(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    one.link.fall("a test")
+    opening = Opening("", "m", "r", ASK, A, 0, "", NOW)
+    lease = pair.take(one, snapshot, keep=opening)
+    assert lease is not None
+    pair.run(joined(one))
+    met: list[Any] = []
+
+    def tell(settlement: Any, kept: Any) -> Told:
+        met.append(kept)
+        return Told({}, None)
+
+    pair.settle(two, lease, tell=tell)
+    assert [kept.turn.lease_id for kept in met] == [lease.id]
+
+
 async def joined(store: RedisStore) -> None:
     await until(lambda: store.is_shared, "shared again")
 

@@ -91,10 +91,10 @@ class SharedGrants(MemoryStore):
         return None
 
     async def _reserve_alone(self, grant: Grant, now: float) -> Lease | None:
-        """The turn that it begins or moves on is told with the lease: reports may go elsewhere."""
         lease = await super().reserve(grant, now)
-        if lease is not None and (grant.keep is not None or grant.turn_version):
-            self.apart.turn_changed(lease.turn_id or "")
+        turn_id = "" if lease is None else lease.turn_id or lease.id
+        if turn_id in self._turns:  # whoever hears of the lease is to hear of its turn
+            self.apart.turn_changed(turn_id)
         return lease
 
     async def _ask_for(
