@@ -61,7 +61,7 @@ class Book:
     edits: list[int] = field(default_factory=list)
     turns: dict[str, float] = field(default_factory=dict)
     reports: dict[str, tuple[float, Any]] = field(default_factory=dict)
-    other_answers: list[str] = field(default_factory=list)
+    other_answers: list[tuple[float, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def told(self, turn: str, answer: Any, at: float) -> None:

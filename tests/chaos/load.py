@@ -180,7 +180,8 @@ class Traffic:
                 continue  # a Redis that lost its data does not know its old answers
             status, answer = await self.ask("repeated report", "POST", path, outcome)
             if status != 200 or answer != told:
-                self.book.other_answers.append(f"{path}: {status} {answer} after {told}")
+                text = f"{path}: {status} {answer} after {told}"
+                self.book.other_answers.append((told_at, text))
         self.book.reports.clear()
 
 

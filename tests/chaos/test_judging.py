@@ -77,6 +77,12 @@ def test_an_edit_may_be_refused_while_the_database_is_gone(book: Book) -> None:
     assert len(judging.edits_answered(book).broken) == 2
 
 
+def test_a_report_taken_down_while_redis_was_late_may_be_answered_anew(book: Book) -> None:
+    book.spans.append(Span("redis late", frozenset({Hurt.REDIS}), 400.0, 400.5))
+    book.other_answers = [(400.2, "taken down"), (420.0, "another answer")]
+    assert judging.answers_kept(book).broken == ["another answer"]
+
+
 def test_only_a_turn_that_is_over_has_to_be_in_the_database(book: Book) -> None:
     for turn, action in (("over", "done"), ("failed", "stop"), ("goes on", "retry")):
         book.told(turn, {"next": {"action": action}}, 50.0)
