@@ -1,4 +1,5 @@
-"""A receiver of webhooks on a loopback port: answers as it is told and remembers what came."""
+"""A receiver of what the program tells others, on a loopback port: answers as it is told and
+remembers what came."""
 
 from __future__ import annotations
 
@@ -13,9 +14,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Receiver:
     """``statuses`` are given one after the other, the last one for ever."""
 
-    url: str = ""
+    origin: str = ""
     statuses: list[int] = field(default_factory=lambda: [204])
     got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"{self.origin}/hook?a=1"
 
     def answer(self) -> int:
         return self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
@@ -39,7 +44,7 @@ def receiver() -> Iterator[Receiver]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    held.url = f"http://127.0.0.1:{server.server_port}/hook?a=1"
+    held.origin = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

@@ -27,10 +27,8 @@ def redis_at_hand() -> Iterator[str]:
     if NAMED is None:
         yield REDIS_URL
         return
-    server = RedisServer()
-    server.start()
-    yield server.url
-    server.close()
+    with RedisServer() as server:
+        yield server.url
 
 
 @pytest.fixture

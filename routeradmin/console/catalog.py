@@ -101,10 +101,6 @@ class Choices:
         return sorted(offered, key=lambda pair: pair[1])
 
 
-def choices(kind: str, label: str = "name") -> Choices:
-    return Choices(kind, label)
-
-
 def _labelled(entry: Any, label: str) -> str:
     """A route is called by its alias; everything else by its id."""
     text = getattr(entry, label, None)

@@ -1,9 +1,14 @@
-"""Page or fragment, and what a browser is told after a form was accepted."""
+"""Page or fragment, and what a browser is told after a form was accepted, or of what is gone."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.cache import patch_vary_headers
+
+Row = TypeVar("Row", bound=Model)
 
 
 def wants_fragment(request: HttpRequest) -> bool:
@@ -30,3 +35,11 @@ def see_other(request: HttpRequest, url: str) -> HttpResponse:
     response = HttpResponseRedirect(url)
     response.status_code = 303
     return varied(response)
+
+
+def or_404(rows: QuerySet[Row], called: str) -> Row:
+    """The first; raises Http404 in words."""
+    row = rows.first()
+    if row is None:
+        raise Http404(f"There is no {called}.")
+    return row

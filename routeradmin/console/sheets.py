@@ -15,7 +15,7 @@ from django.shortcuts import render
 
 from routeradmin.console import writes
 from routeradmin.console.drafts import Draft
-from routeradmin.console.htmx import varied, wants_fragment
+from routeradmin.console.htmx import see_other, varied, wants_fragment
 from routeradmin.services import changes
 
 CONFLICT = 409
@@ -74,6 +74,27 @@ class Sheet:
             form.fields["reason"].help_text = "Kept in the audit log."
         template = FRAGMENT if wants_fragment(request) else self.template
         return varied(render(request, template, context, status=status))
+
+    def edit(
+        self,
+        request: HttpRequest,
+        draft: type[Draft],
+        values: Mapping[str, Any],
+        version: int,
+        save: Callable[..., object],
+    ) -> HttpResponse:
+        """The form of an object that exists; ``save`` gets what was touched, who touched it,
+        ``if_match`` and ``reason``."""
+        if request.method != "POST":
+            return self.show(request, draft.showing(values, version))
+
+        def do(form: Draft) -> HttpResponse:
+            given = form.cleaned_data
+            seen, by = writes.version(given["version"]), writes.actor(request)
+            save(form.patch(), by, if_match=seen, reason=given["reason"])
+            return see_other(request, self.back)
+
+        return self.take(request, draft(request.POST, exists=True), do)
 
     def take(
         self, request: HttpRequest, form: Form, do: Callable[[Form], HttpResponse]

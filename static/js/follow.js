@@ -1,18 +1,18 @@
 // Pages other than the live one that show state: their cells follow the same socket. When frames
 // are missing or the catalog changed, the page is read again and the parts that may have changed
 // (`data-fresh`) become what they are now. Lists of what happened (`data-tail`, in milliseconds how
-// often at most) are read again when something did, and stand still under the pointer.
+// often at most) are read again when something did, and stand still under the pointer. Nothing is
+// read while a question is open: with its answer the page may be one that is not there any more.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
   const { follow, placeOf, fetched, morph, fill } = window.routeradminLink;
   const here = document.getElementById("place");
   if (!here) return;
-  const pauseButton = document.getElementById("pause");
   const applyButton = document.getElementById("apply-order");
   const tail = () => document.querySelector("[data-tail]");
-  let paused = false;
   let held = false; // there is more to show as soon as nobody points at the list
+  let due = false; // it is read as soon as the question is closed
 
   const typed = (part) => [...part.querySelectorAll("input:not([type=hidden]), textarea")]
     .some((field) => field.type === "checkbox" ? field.checked !== field.defaultChecked
@@ -43,6 +43,12 @@ document.addEventListener("DOMContentLoaded", () => {
     return placeOf(fresh);
   }
 
+  async function readUnlessAsked() {
+    due = Boolean(document.querySelector("#ask[open]"));
+    return due ? null : read(false);
+  }
+  document.addEventListener("close", () => { if (due) link.read(); }, { capture: true });
+
   // Rows would move under the pointer: the reader says when.
   function hold(now) {
     const first = (root) => root.querySelector("[data-key]")?.dataset.key;
@@ -50,7 +56,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (applyButton) applyButton.hidden = first(now) === first(tail());
   }
   setInterval(() => {
-    if (!held || paused || pointedAt(tail())) return;
+    if (!held || link.paused || pointedAt(tail())) return;
     held = false;
     link.read();
   }, 1000);
@@ -62,14 +68,13 @@ document.addEventListener("DOMContentLoaded", () => {
     soon ??= setTimeout(() => {
       soon = null;
       readAt = Date.now();
-      if (!paused && !document.hidden) link.read();
+      if (!link.paused && !document.hidden) link.read();
     }, Math.max(1500, readAt + wait - Date.now()));
   }
 
   const link = follow({
     place: placeOf(here),
-    read: () => read(false),
-    paused: () => paused,
+    read: readUnlessAsked,
     heard(frame) {
       if (frame.beats) window.routeradminBeats(frame.beats);
       if (!tail() || frame.content === undefined) return;
@@ -78,13 +83,4 @@ document.addEventListener("DOMContentLoaded", () => {
   });
 
   if (applyButton) applyButton.addEventListener("click", () => read(true).catch(() => {}));
-  if (!pauseButton) return;
-  pauseButton.hidden = false;
-  pauseButton.addEventListener("click", () => {
-    paused = !paused;
-    pauseButton.setAttribute("aria-pressed", String(paused));
-    pauseButton.textContent = paused ? "Resume" : "Pause";
-    link.resume();
-    if (!paused) link.read();
-  });
 });

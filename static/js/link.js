@@ -11,15 +11,16 @@ window.routeradminLink = (() => {
   const time = window.routeradminTime;
 
   // `page.place`: epoch, seq, revision and process of what it shows. `page.read` reads it again and
-  // answers with the new place; `page.heard` gets each frame that is in order, `page.changed` is
-  // called when a frame has been shown. `page.paused` answers whether it stands still.
+  // answers with the new place, or with null where it stands still for now; `page.heard` gets each
+  // frame that is in order, `page.changed` is called when a frame has been shown.
   function follow(page) {
     const label = document.getElementById("link-state");
-    const paused = page.paused ?? (() => false);
+    const pauseButton = document.getElementById("pause");
     let link = { state: "connecting", since: Date.now() };
     let heard = Date.now(); // when the last frame or reading came
     let readAt = 0;
     let place = page.place;
+    let paused = false;
     let waiting = 0; // frames that came while paused
     let pending = null; // a reading under way
 
@@ -31,7 +32,7 @@ window.routeradminLink = (() => {
     function words(silent) {
       const seconds = (ms) => Math.max(0, Math.round(ms / 1000));
       const stale = `stale for ${seconds(silent)} s`;
-      if (paused()) return ["paused", `paused · ${waiting} update${waiting === 1 ? "" : "s"} waiting`];
+      if (paused) return ["paused", `paused · ${waiting} update${waiting === 1 ? "" : "s"} waiting`];
       if (link.state === "closed") return ["closed", "signed out: load the page to sign in"];
       if (link.state === "live") return silent > SILENT_MS ? ["stale", stale] : ["live", "live"];
       if (silent > STALE_MS) return ["stale", `${link.state}, ${stale}`];
@@ -45,7 +46,7 @@ window.routeradminLink = (() => {
       const [state, text] = words(silent);
       label.dataset.state = state;
       if (label.textContent !== text) label.textContent = text;
-      const stale = String(silent > STALE_MS && !paused());
+      const stale = String(silent > STALE_MS && !paused);
       if (document.body.dataset.stale !== stale) document.body.dataset.stale = stale;
       // What an action would act on is not known any more.
       for (const part of document.querySelectorAll(".act")) {
@@ -60,7 +61,8 @@ window.routeradminLink = (() => {
     function read(after = "") {
       pending ??= page.read(after)
         .then((found) => {
-          if (found) place = found;
+          if (!found) return;
+          place = found;
           time.measure(place.now);
           heard = readAt = Date.now();
           time.tick();
@@ -96,7 +98,7 @@ window.routeradminLink = (() => {
       time.measure(frame.now);
       heard = Date.now();
       set("live");
-      if (paused()) {
+      if (paused) {
         if (frame.kind === "update") waiting += 1;
         event.detail.cancelled = true;
         show();
@@ -127,20 +129,29 @@ window.routeradminLink = (() => {
       const left = heard;
       if (document.hidden) return;
       // The socket comes back by itself and tells whether something was missed.
-      setTimeout(() => { if (heard === left && !paused() && link.state !== "closed") read(); }, RETURN_MS);
+      setTimeout(() => { if (heard === left && !paused && link.state !== "closed") read(); }, RETURN_MS);
+    });
+
+    if (pauseButton) pauseButton.hidden = false;
+    pauseButton?.addEventListener("click", () => {
+      paused = !paused;
+      pauseButton.setAttribute("aria-pressed", String(paused));
+      pauseButton.textContent = paused ? "Resume" : "Pause";
+      waiting = 0;
+      show();
+      if (!paused) read();
     });
 
     setInterval(show, 500);
     setInterval(() => {
       const well = link.state === "live" && Date.now() - heard < STALE_MS;
-      if (paused() || document.hidden || well || link.state === "closed") return;
+      if (paused || document.hidden || well || link.state === "closed") return;
       if (Date.now() - heard > POLL_MS - 500) read(`${place.process}:${place.seq}`);
     }, POLL_MS);
 
     return {
       read,
-      show,
-      resume() { waiting = 0; show(); },
+      get paused() { return paused; },
       get place() { return place; },
     };
   }

@@ -10,11 +10,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const { follow, placeOf, fetched, morph, fill, sign } = window.routeradminLink;
   const order = window.routeradminOrder;
-  const pauseButton = document.getElementById("pause");
   const board = () => document.getElementById("live-board");
-  let paused = false;
-
-  pauseButton.hidden = false;
 
   // Readings ------------------------------------------------------------------------
 
@@ -99,7 +95,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const since = Math.min(...waitingFor.values());
     reading ??= setTimeout(() => {
       reading = null;
-      if (!waitingFor.size || paused || document.hidden) return;
+      if (!waitingFor.size || link.paused || document.hidden) return;
       if (Math.min(...waitingFor.values()) > Date.now() - SETTLE_MS) { // those before it went back
         readSoon(process);
         return;
@@ -110,7 +106,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   setInterval(() => {
-    if (FIGURES.includes(board().dataset.state) && !paused && !document.hidden) link.read();
+    if (FIGURES.includes(board().dataset.state) && !link.paused && !document.hidden) link.read();
   }, FIGURES_MS);
 
   function showErrors(share) {
@@ -122,7 +118,6 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const link = follow({
     place: placeOf(board()),
-    paused: () => paused,
     read,
     heard(frame) {
       if (frame.beats) {
@@ -175,14 +170,6 @@ document.addEventListener("DOMContentLoaded", () => {
     const shown = wrong ? icon.dataset.alarm : calmIcon;
     if (icon.href !== new URL(shown, location.href).href) icon.href = shown;
   }
-
-  pauseButton.addEventListener("click", () => {
-    paused = !paused;
-    pauseButton.setAttribute("aria-pressed", String(paused));
-    pauseButton.textContent = paused ? "Resume" : "Pause";
-    link.resume();
-    if (!paused) link.read();
-  });
 
   showTitle();
 });

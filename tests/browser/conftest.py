@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, s
 from tests import factories as make
 from tests import needs
 from tests.browser.hands import Hands, Keyboard, Mouse
+from tests.browser.inspecting import WIDE
 from tests.browser.pages import make_objects
 from tests.browser.serving import ARGUMENTS, PASSWORD, Site, served, simulated_provider
 
@@ -65,11 +66,18 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def kept() -> dict[str, Any]:
+    """Sessions of the modules before."""
+    return {}
+
+
 @pytest.fixture(scope="module")
-def sessions(site: Site, chromium: Browser) -> dict[str, Any]:
+def sessions(site: Site, chromium: Browser, kept: dict[str, Any]) -> dict[str, Any]:
     """Signed-in cookies of the three people, so that each test need not sign in."""
-    states = {}
     for name in PEOPLE:
+        if name in kept:
+            continue
         context = chromium.new_context()
         page = context.new_page()
         page.goto(f"{site.url}/login")
@@ -77,9 +85,24 @@ def sessions(site: Site, chromium: Browser) -> dict[str, Any]:
         page.fill("#id_password", PASSWORD)
         page.click("button.primary")
         page.wait_for_url(f"{site.url}/")
-        states[name] = context.storage_state()
+        kept[name] = context.storage_state()
         context.close()
-    return states
+    return kept
+
+
+@pytest.fixture(scope="module")
+def visitor(site: Site, chromium: Browser, sessions: dict[str, Any]) -> Iterator[Page]:
+    """One admin's page for all visits; axe may write its styles into it."""
+    context = chromium.new_context(
+        base_url=site.url,
+        storage_state=sessions["ada"],
+        viewport=WIDE,  # type: ignore[arg-type]
+        color_scheme="light",
+        bypass_csp=True,
+    )
+    context.set_default_timeout(10_000)
+    yield context.new_page()
+    context.close()
 
 
 class Complaints(list[str]):
@@ -106,7 +129,7 @@ def context(site: Site, chromium: Browser, sessions: dict[str, Any]) -> Iterator
     opened = chromium.new_context(
         base_url=site.url,
         storage_state=sessions["ada"],
-        viewport={"width": 1440, "height": 900},
+        viewport=WIDE,  # type: ignore[arg-type]
     )
     opened.set_default_timeout(10_000)
     yield opened

@@ -1,4 +1,5 @@
-"""What can be wrong with any page as it stands: for axe, on a narrow screen, for Tab."""
+"""What can be wrong with any page as it stands: for axe, on a narrow screen, in its
+forms, for Tab."""
 
 from __future__ import annotations
 
@@ -64,6 +65,22 @@ def sideways(page: Page) -> list[str]:
     return [f"{width} pixels wide on a screen of 380"] if width > NARROW["width"] else []
 
 
+# Controls of fields that stand beside each other, at different heights.
+UNEVEN = """() => {
+  const top = (part) => Math.round(part.getBoundingClientRect().top);
+  const control = (field) => top(field.querySelector("input, select, textarea"));
+  const beside = "fieldset.pair > .field:not(.check, :has(.bare, .tiers))";
+  const rows = Map.groupBy(document.querySelectorAll(beside), (field) =>
+    `${field.parentElement.querySelector("legend").textContent} at ${top(field)}`);
+  return [...rows].filter(([, fields]) => new Set(fields.map(control)).size > 1)
+    .map(([name]) => name);
+}"""
+
+
+def out_of_line(page: Page) -> list[str]:
+    return [f"controls out of line: {one}" for one in page.evaluate(UNEVEN)]
+
+
 def by_tab(page: Page) -> list[str]:
     """Tab comes to every control of the content, each shows the focus and lies under nothing."""
     page.evaluate(FORGET)
@@ -84,5 +101,6 @@ def wrongs(page: Page) -> list[str]:
         *serious(page),
         *contrast_in_the_dark(page),
         *sideways(page),
+        *out_of_line(page),
         *by_tab(page),
     ]

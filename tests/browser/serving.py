@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+from tests.process.collected import bring
+
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "browser-tests-key-0123456789"
 PASSWORD = "correct horse battery staple"
@@ -99,7 +101,7 @@ def running(environment: dict[str, str], *command: str) -> Iterator[str]:
 def served(data: Path, *options: str, upstream: str = "") -> Iterator[Site]:
     """A server of its own on a free port."""
     environment = {
-        "ROUTERADMIN_DATA_DIR": str(data),
+        "ROUTERADMIN_DATA_DIR": str(bring(data)),
         "ROUTERADMIN_BOOTSTRAP_ADMIN": f"ada:{PASSWORD}",
         "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
     }

@@ -117,7 +117,9 @@ ON_SCREEN = """(sheet) => {
 def test_a_menu_stays_on_the_screen(page: Page) -> None:
     live(page)
     page.set_viewport_size({"width": 700, "height": 500})
-    for menu in page.locator("details[data-menu]").all():
+    menus = page.locator("details[data-menu]").all()
+    assert len(menus) >= 4  # alpha and beta in chat, beta in other, gamma
+    for menu in menus:
         summary = menu.locator("summary")
         summary.evaluate("(node) => node.scrollIntoView({ block: 'end' })")
         summary.click()
@@ -185,6 +187,25 @@ def test_other_pages_show_the_state_of_this_moment(
     site.call("PATCH", "deployments/gamma", {"tags": ["new-tag"]})
     expect(others["/deployments"].locator("#listed")).to_contain_text("new-tag")
     site.call("PATCH", "deployments/gamma", {"tags": []})
+    assert complaints == []
+
+
+def test_a_page_stands_still_while_a_question_is_open_on_it(
+    page: Page, site: Site, restored: int, complaints: Complaints
+) -> None:
+    page.goto("/deployments/alpha")
+    expect(page.locator("#link-state")).to_have_text("live")
+    page.get_by_role("link", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    read = []
+    page.on("request", lambda one: read.append(one) if one.url.endswith("/alpha") else None)
+    site.call("PATCH", "deployments/alpha", {"tags": ["new-tag"]})
+    site.cool("alpha")
+    expect(page.locator("#now .s-cooling")).to_be_visible()  # frames come in their order
+    assert read == []
+    dialog.get_by_role("link", name="Keep it").click()
+    expect(page.locator("#settings")).to_contain_text("new-tag")
     assert complaints == []
 
 

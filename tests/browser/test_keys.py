@@ -85,7 +85,7 @@ TRIES = {
     "t": Try("/?route=other", ("j",), focused('details[open] button[value="probe"]')),
     "u": Try(
         "/?route=other",
-        ("j", "d", "[data-undo]"),
+        ("j", "d", DRAINING, "[data-undo]"),
         lambda page, site: expect(page.locator(DRAINING)).to_have_count(0),
     ),
     "p": Try("/", (), lambda page, site: expect(page.locator("#pause")).to_have_text("Resume")),
@@ -147,6 +147,7 @@ def test_no_key_acts_while_somebody_types(page: Page, site: Site) -> None:
     assert page.url.endswith("/?route=other")
     assert page.locator(".toast").count() == 0
     expect(page.locator("#pause")).to_have_text("Pause")
+    assert site.call("GET", "deployments/beta")["admin_state"] == "enabled"
     page.goto("/playground")
     page.locator("#message").fill("")
     page.locator("#message").press_sequentially(every)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Complaints
-from tests.browser.inspecting import NARROW, WIDE, wrongs
+from tests.browser.inspecting import NARROW, wrongs
 from tests.browser.pages import NAMES, addresses
 from tests.browser.serving import Site
 
@@ -25,21 +24,6 @@ def known(site: Site) -> dict[str, str]:
         assert time.monotonic() < deadline, "no turn was recorded"
         time.sleep(0.1)
     return addresses(site)
-
-
-@pytest.fixture(scope="module")
-def visitor(site: Site, chromium: Browser, sessions: dict[str, Any]) -> Iterator[Page]:
-    """One admin's page for all visits; axe may write its styles into it."""
-    context = chromium.new_context(
-        base_url=site.url,
-        storage_state=sessions["ada"],
-        viewport=WIDE,  # type: ignore[arg-type]
-        color_scheme="light",
-        bypass_csp=True,
-    )
-    context.set_default_timeout(10_000)
-    yield context.new_page()
-    context.close()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -22,6 +22,8 @@ WRITTEN_S = 1.0  # an acknowledged turn is in the database by then
 
 MOST_SHOWN = 5
 MINE = ("select free", "report", "release", "chat", "stream", "repeated report")
+# Without answers to these there is nothing to judge.
+EXPECTED = (*MINE[:-1], "select slots", "select minute", "select cooled", "edit")
 
 
 class Verdict(NamedTuple):
@@ -55,6 +57,15 @@ def no_errors(book: Book) -> Verdict:
     rate = len(failed) / max(1, sum(asked.values()))
     found = f"{len(failed)} of {sum(asked.values())} ({rate:.4%})"
     return Verdict("no request fails", found, [f"{n} x {k}" for k, n in kinds.most_common()])
+
+
+def all_answered(book: Book) -> Verdict:
+    """A promise about what never came is no promise kept."""
+    answered = Counter(sample.kind for sample in book.samples if sample.status == 200)
+    missing = [kind for kind in EXPECTED if not answered[kind]]
+    missing += [] if book.cooldowns else ["a cooldown"]
+    found = f"{answered.total()} answers"
+    return Verdict("there was everything to judge", found, [f"never: {one}" for one in missing])
 
 
 def quick(book: Book) -> Verdict:
@@ -161,6 +172,7 @@ def edits_kept(book: Book, saved: set[int]) -> Verdict:
 
 
 JUDGES: tuple[Callable[[Book], Verdict], ...] = (
+    all_answered,
     no_errors,
     quick,
     slots_hold,

@@ -21,12 +21,12 @@ from urllib.parse import urlsplit, urlunsplit
 import redis
 
 from tests.process.family import children
-from tests.process.server import ADMIN, KEY, PASSWORD, Server, until
+from tests.process.server import Server, until
 from tests.scaleout.postgres import PostgresServer
 from tests.scaleout.provider import provider
 from tests.scaleout.proxy import Proxy
 from tests.scaleout.servers import RedisServer
-from tests.scaleout.system import System
+from tests.scaleout.system import System, environment_of
 
 CATALOG = Path(__file__).parent / "catalog.toml"
 APART, TOGETHER = "Redis is out of reach", "Redis answers again"
@@ -112,14 +112,12 @@ def staged(workers: int) -> Iterator[Stage]:
             stack.callback(wire.close)
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="routeradmin-")))
         upstream = stack.enter_context(provider())
-        environment = {
-            "DATABASE_URL": at_port(engines[1].url, wires[1].port),
-            "REDIS_URL": at_port(engines[0].url, wires[0].port),
-            "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
-            "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
+        environment = environment_of(
+            at_port(engines[1].url, wires[1].port),
+            at_port(engines[0].url, wires[0].port),
             # A machine that is busy with other things looks like a slow Redis.
-            "ROUTERADMIN_REDIS_LIMIT_MS": os.environ.get("CHAOS_REDIS_LIMIT_MS", "40"),
-        }
+            ROUTERADMIN_REDIS_LIMIT_MS=os.environ.get("CHAOS_REDIS_LIMIT_MS", "40"),
+        )
         system = System(directory / "data", environment)
         stack.callback(system.close)
         server = system.serve("--workers", str(workers))

@@ -24,6 +24,16 @@ def test_a_failed_request_is_told_with_what_was_going_on(book: Book) -> None:
     assert judging.no_errors(book).broken == ["1 x report during redis killed: 404 no lease"]
 
 
+def test_a_book_without_some_kind_of_answer_keeps_no_promise(book: Book) -> None:
+    book.samples = [Sample(kind, 50, 0.1, 200) for kind in judging.EXPECTED]
+    book.cooldowns = [Cooled(50, 58)]
+    assert not judging.all_answered(book).broken
+    book.samples[0] = Sample("select free", 50, 0.1, 429)
+    book.cooldowns = []
+    assert judging.all_answered(book).broken == ["never: select free", "never: a cooldown"]
+    assert judging.verdicts(Book())[0].broken
+
+
 def test_only_a_killed_worker_may_break_connections(book: Book) -> None:
     book.samples = [Sample("chat", 201, 0.1, 0)]
     assert not judging.no_errors(book).broken

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from django.test import Client
 
 from routeradmin.access.models import ApiKey, User
+from routeradmin.services import changes
 from routeradmin.services.publishing import moment
 from routeradmin.services.runtime import Runtime
+from tests.console.conftest import BY
 from tests.console.test_forms import answered, filled
 
 STRONG = "a long and winding phrase"
@@ -48,6 +51,24 @@ def test_a_key_is_changed_revoked_and_deleted(catalog: Runtime, as_admin: Client
         assert as_admin.post(address, answered(as_admin, address)).status_code == 303
         assert ApiKey.objects.filter(revoked_at__isnull=False).exists() == (verb == "revoke")
     assert not ApiKey.objects.exists()
+
+
+def test_saving_a_key_does_not_cut_the_seconds_off_its_expiry(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    expires_at = datetime(2027, 1, 1, 10, 0, 59, 250_000, UTC)
+    fields = {"name": "ci", "scopes": ["read"], "expires_at": expires_at}
+    row, _ = changes.create_key(fields, BY)
+    address = f"/edit/keys/{row.uid}"
+    shown = filled(as_admin, address)
+    assert shown["expires_at"] == ["2027-01-01T10:00"]
+    assert as_admin.post(address, shown | {"rpm_limit": "5"}).status_code == 303
+    row.refresh_from_db()
+    assert (row.rpm_limit, row.expires_at) == (5, expires_at)
+    shown = filled(as_admin, address)
+    as_admin.post(address, shown | {"expires_at": "2027-01-01T10:01"})
+    row.refresh_from_db()
+    assert row.expires_at == datetime(2027, 1, 1, 10, 1, tzinfo=UTC)
 
 
 def test_a_revocation_says_what_the_key_was_last_used_for(

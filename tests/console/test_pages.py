@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import URLPattern, reverse
 
-from routeradmin.access.models import User
-from routeradmin.console.urls import NOUNS, urlpatterns
+from routeradmin.access.models import Role, User
+from routeradmin.console.urls import urlpatterns
 from routeradmin.journal.models import Attempt, Turn
 from routeradmin.services import changes
 from routeradmin.services.publishing import moment
 from routeradmin.services.runtime import Runtime
-from tests.browser.pages import NO_PAGE
+from tests import factories as make
+from tests.browser.pages import NO_PAGE, url_patterns
 from tests.console.conftest import BY, QUOTE, SCRIPT
 
 IDS = {
@@ -30,48 +32,44 @@ IDS = {
     "rules": "night",
     "intents": "talk",
 }
-READ = [
-    *(
-        "live",
-        "explain",
-        "playground",
-        "judge",
-        "turns",
-        "events",
-        "audit",
-        "revisions",
-        "transfer",
-        "keys",
-        "account",
-        "intents-feedback",
-        "intents-try",
-    ),
-    *(noun.slug for noun in NOUNS),
-]
-CHANGING = [f"{noun.slug}-new" for noun in NOUNS] + [
-    *("keys-new", "users-new", "users", "defaults"),
+# Beside those that add, edit, delete, revoke or replace something.
+FOR_ADMINS = {
+    *("rollback", "users", "defaults", "alerts", "incidents", "alerts-deliveries"),
     *("intents-settings", "intents-load"),
-]
+}
+CHANGES = ("-new", "-edit", "-delete", "-revoke", "-secret")
+PATTERNS = [pattern for pattern in url_patterns() if pattern.name != "login"]
+PLAIN = [str(one.name) for one in PATTERNS if not one.pattern.converters]
 
 
-def addresses() -> dict[str, str]:
+@pytest.fixture
+def addresses(catalog: Runtime) -> dict[str, str]:
     """Name -> path of every page that is read with GET."""
-    found = {name: reverse(name) for name in [*READ, *CHANGING]}
-    for slug, uid in IDS.items():
-        for verb in ("one", "edit", "delete"):
-            found[f"{slug}-{verb}"] = reverse(f"{slug}-{verb}", args=[uid])
-    found["credentials-secret"] = reverse("credentials-secret", args=["acme-key"])
-    found["revision"] = reverse("revision", args=[1])
+    key, _ = changes.create_key({"name": SCRIPT, "scopes": ["read"]}, BY)
+    hook, _ = changes.create_webhook({"name": SCRIPT, "url": "https://bell.example/"}, BY)
+    turn = Turn.objects.create(uid="turn-1", route="chat", started_at=moment(catalog))
+    known: dict[str, Any] = {
+        **IDS,
+        "revision": 1,
+        "rollback": 1,
+        "keys": key.uid,
+        "alerts": hook.uid,
+        "turn": turn.uid,
+        "users": make.person("nia", Role.VIEWER).username,
+    }
+    found = {name: reverse(name) for name in PLAIN}
+    for name in (str(one.name) for one in PATTERNS if one.pattern.converters):
+        found[name] = reverse(name, args=[known[name.partition("-")[0]]])
     found["export"] = reverse("export", args=["toml"])
     found["explained"] = reverse("explain") + "?model=chat&draws=100"
     return found
 
 
 def needs_admin(name: str) -> bool:
-    return name in CHANGING or name.endswith(("-edit", "-delete", "-secret"))
+    return name in FOR_ADMINS or name.endswith(CHANGES)
 
 
-@pytest.mark.parametrize("name", [*READ, *CHANGING])
+@pytest.mark.parametrize("name", PLAIN)
 def test_a_stranger_is_sent_to_the_sign_in_page(
     catalog: Runtime, client: Client, name: str
 ) -> None:
@@ -81,10 +79,10 @@ def test_a_stranger_is_sent_to_the_sign_in_page(
 
 
 def test_every_page_opens_for_those_who_may_and_names_the_right_for_the_rest(
-    catalog: Runtime, anyone: User, sign_in: Callable[[User], Client]
+    addresses: dict[str, str], anyone: User, sign_in: Callable[[User], Client]
 ) -> None:
     browser = sign_in(anyone)
-    for name, address in addresses().items():
+    for name, address in addresses.items():
         answer = browser.get(address)
         if needs_admin(name) and not anyone.may_configure:
             assert answer.status_code == 403, name
@@ -94,17 +92,17 @@ def test_every_page_opens_for_those_who_may_and_names_the_right_for_the_rest(
 
 
 def test_no_page_runs_a_name_as_script(
-    catalog: Runtime, admin: User, sign_in: Callable[[User], Client]
+    addresses: dict[str, str], admin: User, sign_in: Callable[[User], Client]
 ) -> None:
     browser = sign_in(admin)
-    for name, address in addresses().items():
+    for name, address in addresses.items():
         page = browser.get(address).content.decode()
         assert SCRIPT not in page or name == "export", name
         assert f"'{QUOTE}" not in page, name
 
 
-def test_a_viewer_sees_no_control_that_writes(catalog: Runtime, as_viewer: Client) -> None:
-    for name, address in addresses().items():
+def test_a_viewer_sees_no_control_that_writes(addresses: dict[str, str], as_viewer: Client) -> None:
+    for name, address in addresses.items():
         if needs_admin(name):
             continue
         page = as_viewer.get(address).content.decode()

@@ -81,9 +81,7 @@ def upstream() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def site(upstream: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topology]:
-    redis = RedisServer()
-    redis.start()
-    with database() as url:
+    with database() as url, RedisServer() as redis:
         topology = Topology(
             tmp_path_factory.mktemp("site") / "deploy",
             url,
@@ -99,7 +97,6 @@ def site(upstream: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[To
             yield topology
         finally:
             topology.close()
-            redis.close()
 
 
 async def fill(site: Topology, upstream: str) -> None:

@@ -23,6 +23,7 @@ from urllib.request import urlopen
 
 import yaml
 
+from tests.process.collected import bring
 from tests.process.server import ROOT, environment, until
 from tests.scaleout.servers import free_port
 
@@ -69,6 +70,8 @@ class Topology:
 
     def start(self) -> None:
         assert self.run("migrate").wait(START_LIMIT_S) == 0, self.log("migrate")
+        for name in self.ports:
+            bring(self.directory / name)
         for name in OURS:
             if name != "migrate":
                 self.run(name)

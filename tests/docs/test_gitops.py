@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.process.collected import bring
 from tests.process.server import KEY, ROOT, Server, environment, manage
 
 PAGE = ROOT / "docs" / "gitops.md"
@@ -53,8 +54,7 @@ position = 0
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A server whose catalog is revision 1, with weights that the export writes out."""
-    directory = tmp_path / "data"
-    directory.mkdir()
+    directory = bring(tmp_path / "data")
     server = Server(directory, env={"ROUTERADMIN_BOOTSTRAP_KEY": KEY}).start()
     try:
         file = tmp_path / "first.toml"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.process.collected import bring
 from tests.process.conftest import BOOTSTRAP, Make
 from tests.process.server import Server, until
 
@@ -57,7 +58,7 @@ def ways(turn: dict[str, Any]) -> set[str]:
 
 
 def test_the_first_minute_shows_cooldowns_recovery_tiers_and_fallback(tmp_path: Path) -> None:
-    server = Server(tmp_path / "demo", ("--demo",), BOOTSTRAP).start()
+    server = Server(bring(tmp_path / "demo"), ("--demo",), BOOTSTRAP).start()
     seen: set[str] = set()
     try:
         until(lambda: watch(server, seen), 60, pause_s=0.5)

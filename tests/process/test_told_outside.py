@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,8 +11,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from routeradmin.adapters.simulated import SimulatedProvider, running_in_thread
+from tests.process.collected import bring
 from tests.process.conftest import BOOTSTRAP, CATALOG
 from tests.process.server import Server, until
+from tests.receiver import Receiver, receiver
 
 PROMPT = "a most unusual prompt"
 
@@ -22,9 +22,14 @@ PROMPT = "a most unusual prompt"
 class Collector:
     """Takes spans as OTLP over HTTP has them."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.bodies: list[bytes] = []
+    def __init__(self, held: Receiver) -> None:
+        self.url = held.origin
+        self.held = held
+
+    @property
+    def bodies(self) -> list[bytes]:
+        assert {named[":path"] for named, _ in self.held.got} <= {"/v1/traces"}
+        return [body for _, body in self.held.got]
 
     @property
     def spans(self) -> dict[str, Span]:
@@ -38,27 +43,9 @@ class Collector:
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            assert self.path == "/v1/traces"
-            held.bodies.append(self.rfile.read(int(self.headers["content-length"])))
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    held = Collector(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield held
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with receiver() as held:
+        held.statuses = [200]
+        yield Collector(held)
 
 
 @pytest.fixture
@@ -69,7 +56,7 @@ def server(tmp_path: Path, collector: Collector) -> Iterator[Server]:
         "ROUTERADMIN_LOG_FORMAT": "json",
         "ROUTERADMIN_LOG_TURNS": "all",
     }
-    running = Server(tmp_path / "data", env=BOOTSTRAP | told).start()
+    running = Server(bring(tmp_path / "data"), env=BOOTSTRAP | told).start()
     with running_in_thread(provider=SimulatedProvider()) as url:
         catalog = CATALOG.replace(b"http://127.0.0.1:9", url.encode())
         headers = {"content-type": "application/toml", "if-match": "*"}

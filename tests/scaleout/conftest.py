@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from tests.needs import DATABASE_URL
-from tests.process.server import ADMIN, KEY, PASSWORD, Server
+from tests.process.server import Server
 from tests.scaleout.servers import RedisServer
-from tests.scaleout.system import System
+from tests.scaleout.system import PATIENT, System, environment_of
 
 CATALOG = (Path(__file__).parent / "catalog.toml").read_bytes()
 
@@ -38,10 +38,15 @@ def database_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
-    server = RedisServer()
-    server.start()
-    yield server
-    server.close()
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def own_redis() -> Iterator[RedisServer]:
+    """To be killed and frozen."""
+    with RedisServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -49,18 +54,9 @@ def system(
     database_url: str, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[System]:
     """A data directory, a database with a catalog, and a Redis; processes come as they are made."""
-    system = System(
-        tmp_path_factory.mktemp("system") / "data",
-        {
-            "DATABASE_URL": database_url,
-            "REDIS_URL": redis_server.url,
-            "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
-            "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
-            # A machine that is busy with other tests must not look like a slow Redis.
-            "ROUTERADMIN_REDIS_LIMIT_MS": "2000",
-            "LAB_KEY": "first-secret-of-two",
-        },
-    )
+    more = {**PATIENT, "LAB_KEY": "first-secret-of-two"}
+    environment = environment_of(database_url, redis_server.url, **more)
+    system = System(tmp_path_factory.mktemp("system") / "data", environment)
     yield system
     system.close()
 

@@ -106,6 +106,13 @@ class RedisServer:
         self.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def __enter__(self) -> RedisServer:
+        self.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
 
 async def until(holds: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
     """Wait for something that comes by itself."""

@@ -10,16 +10,32 @@ from typing import Any
 
 import aiohttp
 
-from tests.process.server import KEY, Server, until
+from tests.process.collected import bring
+from tests.process.server import ADMIN, KEY, PASSWORD, Server, until
 
 JSON = {"authorization": f"Bearer {KEY}"}
+
+
+def environment_of(database: str, redis: str, **more: str) -> dict[str, str]:
+    """What every process of a system is told; both are URLs."""
+    return {
+        "DATABASE_URL": database,
+        "REDIS_URL": redis,
+        "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
+        "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
+        **more,
+    }
+
+
+# A machine that is busy with other tests must not look like a slow Redis.
+PATIENT = {"ROUTERADMIN_REDIS_LIMIT_MS": "2000"}
 
 
 class System:
     """``environment`` is every process's; servers that still run at the end are killed."""
 
     def __init__(self, directory: Path, environment: dict[str, str]) -> None:
-        self.directory = directory
+        self.directory = bring(directory)
         self.environment = environment
         self.servers: list[Server] = []
 

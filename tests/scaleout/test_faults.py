@@ -11,11 +11,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from tests.process.server import ADMIN, KEY, PASSWORD, Server, until
+from tests.process.server import Server, until
 from tests.scaleout.conftest import CATALOG, database
 from tests.scaleout.proxy import Proxy
 from tests.scaleout.servers import RedisServer
-from tests.scaleout.system import Askers, System
+from tests.scaleout.system import Askers, System, environment_of
 
 pytestmark = [pytest.mark.services, pytest.mark.slow]
 
@@ -74,14 +74,6 @@ def wire(frail_database: str) -> Iterator[Proxy]:
 
 
 @pytest.fixture(scope="module")
-def own_redis() -> Iterator[RedisServer]:
-    server = RedisServer()
-    server.start()
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="module")
 def frail(
     frail_database: str,
     wire: Proxy,
@@ -91,12 +83,7 @@ def frail(
     """Processes whose database is behind the wire, with a Redis to kill."""
     parts = urlsplit(frail_database)
     url = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{wire.port}"))
-    environment = {
-        "DATABASE_URL": url,
-        "REDIS_URL": own_redis.url,
-        "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
-        "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
-    }
+    environment = environment_of(url, own_redis.url)
     system = System(tmp_path_factory.mktemp("frail") / "data", environment)
     yield system
     system.close()
@@ -228,7 +215,7 @@ def test_replacing_the_workers_one_after_the_other_loses_no_request(
 
     load = asyncio.run(story())
     assert (set(load.statuses), load.problems) == ({200}, [])
-    assert server.stop(signal.SIGTERM) == 0
+    assert server.stop(signal.SIGINT) == 0
 
 
 def test_planes_answer_their_own_paths_only(frail: System, two: list[Server]) -> None:
@@ -241,4 +228,4 @@ def test_planes_answer_their_own_paths_only(frail: System, two: list[Server]) ->
     assert control.call("GET", "/api/v1/state").status == 200
     assert data.call("GET", "/api/v1/state").status == 404
     assert {one.get("/readyz")["status"] for one in (data, control)} == {"ready"}
-    assert {one.stop(signal.SIGTERM) for one in (data, control)} == {0}
+    assert {one.stop(signal.SIGINT) for one in (data, control)} == {0}

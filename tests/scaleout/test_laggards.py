@@ -13,11 +13,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.process.server import ADMIN, KEY, PASSWORD, Server, until
+from tests.process.server import Server, until
 from tests.receiver import Receiver, receiver
 from tests.scaleout.conftest import CATALOG, database
 from tests.scaleout.servers import RedisServer
-from tests.scaleout.system import JSON, System
+from tests.scaleout.system import JSON, PATIENT, System, environment_of
 
 pytestmark = [pytest.mark.services, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -29,25 +29,15 @@ def hook() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def planes(tmp_path: Path) -> Iterator[dict[str, Server]]:
+def planes(tmp_path: Path, own_redis: RedisServer) -> Iterator[dict[str, Server]]:
     """A control plane and two data planes."""
-    redis = RedisServer()
-    redis.start()
     with database() as url:
-        environment = {
-            "DATABASE_URL": url,
-            "REDIS_URL": redis.url,
-            "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
-            "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
-            "ROUTERADMIN_REDIS_LIMIT_MS": "2000",
-        }
-        system = System(tmp_path / "data", environment)
+        system = System(tmp_path / "data", environment_of(url, own_redis.url, **PATIENT))
         control = system.serve("--plane", "control")
         system.put_catalog(control, CATALOG)
         found = {name: system.serve("--plane", "data") for name in ("one", "two")}
         yield found | {"control": control}
         system.close()
-        redis.close()
 
 
 def lags(control: Server) -> dict[str, float]:

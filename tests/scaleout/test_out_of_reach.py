@@ -7,22 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.process.server import ADMIN, KEY, PASSWORD, Server, until
+from tests.process.server import Server, until
 from tests.scaleout.conftest import CATALOG, database
 from tests.scaleout.servers import RedisServer
-from tests.scaleout.system import System
+from tests.scaleout.system import PATIENT, System, environment_of
 
 pytestmark = [pytest.mark.services, pytest.mark.slow]
 
 LEASE_S = 60
-
-
-@pytest.fixture(scope="module")
-def own_redis() -> Iterator[RedisServer]:
-    server = RedisServer()
-    server.start()
-    yield server
-    server.close()
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +23,7 @@ def two(
 ) -> Iterator[tuple[Server, Server]]:
     """Started at one instant on an empty database, each told to make the same admin and key."""
     with database() as url:
-        environment = {
-            "DATABASE_URL": url,
-            "REDIS_URL": own_redis.url,
-            "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
-            "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
-            # A machine that is busy with other tests must not look like a slow Redis.
-            "ROUTERADMIN_REDIS_LIMIT_MS": "1000",
-        }
+        environment = environment_of(url, own_redis.url, **PATIENT)
         system = System(tmp_path_factory.mktemp("at-once") / "data", environment)
         servers = system.make(), system.make()
         for server in servers:

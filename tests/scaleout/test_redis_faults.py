@@ -30,10 +30,8 @@ LONGEST_WAIT_S = 1.0  # what hangs here hangs for ever; figures are the benchmar
 
 @pytest.fixture
 def server() -> Iterator[RedisServer]:
-    server = RedisServer()
-    server.start()
-    yield server
-    server.close()
+    with RedisServer() as server:
+        yield server
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import dj_database_url
@@ -11,11 +12,11 @@ import pytest
 from django.db import OperationalError
 
 from routeradmin.adapters.postgres.base import DatabaseWrapper, Patience
-from tests.process.server import ADMIN, KEY, PASSWORD, until
+from tests.process.server import until
 from tests.scaleout.conftest import CATALOG
 from tests.scaleout.postgres import PostgresServer
 from tests.scaleout.servers import RedisServer
-from tests.scaleout.system import System
+from tests.scaleout.system import System, environment_of
 
 pytestmark = [pytest.mark.services, pytest.mark.slow]
 
@@ -73,17 +74,9 @@ def ask(connection: DatabaseWrapper) -> None:
 
 
 def test_an_edit_is_refused_in_words_and_selects_go_on_while_it_hangs(
-    database: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+    database: PostgresServer, own_redis: RedisServer, tmp_path: Path
 ) -> None:
-    redis = RedisServer()
-    redis.start()
-    environment = {
-        "DATABASE_URL": database.url,
-        "REDIS_URL": redis.url,
-        "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
-        "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
-    }
-    system = System(tmp_path_factory.mktemp("silent") / "data", environment)
+    system = System(tmp_path / "data", environment_of(database.url, own_redis.url))
     try:
         server = system.serve()
         system.put_catalog(server, CATALOG)
@@ -99,4 +92,3 @@ def test_an_edit_is_refused_in_words_and_selects_go_on_while_it_hangs(
     finally:
         database.thaw()
         system.close()
-        redis.close()

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from routeradmin.adapters.simulated import SimulatedProvider, running_in_thread
-from tests.process.server import ADMIN, KEY, PASSWORD, Server, until
+from tests.process.server import Server, until
 from tests.scaleout.conftest import CATALOG, database
 from tests.scaleout.servers import RedisServer
-from tests.scaleout.system import System
+from tests.scaleout.system import PATIENT, System, environment_of
 
 pytestmark = [pytest.mark.services, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -36,28 +36,14 @@ class Provider(SimulatedProvider):
 
 
 @pytest.fixture
-def redis() -> Iterator[RedisServer]:
-    server = RedisServer()
-    server.start()
-    yield server
-    server.close()
-
-
-@pytest.fixture
 def provider() -> Provider:
     return Provider()
 
 
 @pytest.fixture
-def workers(tmp_path: Path, redis: RedisServer, provider: Provider) -> Iterator[list[Server]]:
+def workers(tmp_path: Path, own_redis: RedisServer, provider: Provider) -> Iterator[list[Server]]:
     with database() as url, running_in_thread(provider=provider) as upstream:
-        environment = {
-            "DATABASE_URL": url,
-            "REDIS_URL": redis.url,
-            "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
-            "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
-            "ROUTERADMIN_REDIS_LIMIT_MS": "2000",
-        }
+        environment = environment_of(url, own_redis.url, **PATIENT)
         system = System(tmp_path / "data", environment)
         data = system.serve("--plane", "data")
         control = system.serve("--plane", "control")
@@ -86,22 +72,22 @@ def reign(redis: RedisServer) -> tuple[int, str]:
 
 
 def test_a_leader_that_hangs_or_dies_is_followed_and_nothing_is_probed_twice(
-    workers: list[Server], redis: RedisServer, provider: Provider
+    workers: list[Server], own_redis: RedisServer, provider: Provider
 ) -> None:
     def next_reign(after: int) -> tuple[int, str]:
         began = time.monotonic()
-        until(lambda: reign(redis)[0] > after, TAKEOVER_S)
+        until(lambda: reign(own_redis)[0] > after, TAKEOVER_S)
         assert time.monotonic() - began < TAKEOVER_S
-        return reign(redis)
+        return reign(own_redis)
 
     def probes(more: int) -> None:
         wanted = len(provider.probed_at) + more
         until(lambda: len(provider.probed_at) >= wanted, 30)
 
-    until(lambda: reign(redis)[1], 15)
-    fence, first = reign(redis)
+    until(lambda: reign(own_redis)[1], 15)
+    fence, first = reign(own_redis)
     probes(2)
-    leader = who_leads(workers, redis, first)
+    leader = who_leads(workers, own_redis, first)
     assert leader.process is not None
     leader.process.send_signal(signal.SIGSTOP)
     try:
@@ -111,7 +97,7 @@ def test_a_leader_that_hangs_or_dies_is_followed_and_nothing_is_probed_twice(
     finally:
         leader.process.send_signal(signal.SIGCONT)
     probes(4)  # while the one that led believes to be back
-    assert reign(redis) == (fence, second)
+    assert reign(own_redis) == (fence, second)
     # Of two that probe, some probes would be far closer to each other than the interval.
     gaps = [later - earlier for earlier, later in pairwise(provider.probed_at)]
     assert min(gaps) > EVERY_S / 3, gaps

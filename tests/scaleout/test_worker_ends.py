@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from tests.process.family import children, holder, send
-from tests.process.server import ADMIN, KEY, PASSWORD, Server, until
+from tests.process.server import KEY, Server, until
 from tests.scaleout.conftest import CATALOG, database
 from tests.scaleout.provider import provider
 from tests.scaleout.servers import RedisServer
-from tests.scaleout.system import System
+from tests.scaleout.system import PATIENT, System, environment_of
 
 pytestmark = [pytest.mark.services, pytest.mark.slow]
 
@@ -87,26 +87,11 @@ def workers_of(server: Server) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def redis_here() -> Iterator[RedisServer]:
-    server = RedisServer()
-    server.start()
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="module")
 def system_here(
-    redis_here: RedisServer, tmp_path_factory: pytest.TempPathFactory
+    own_redis: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[System]:
     with database() as url:
-        environment = {
-            "DATABASE_URL": url,
-            "REDIS_URL": redis_here.url,
-            "ROUTERADMIN_BOOTSTRAP_ADMIN": f"{ADMIN}:{PASSWORD}",
-            "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
-            # A machine that is busy with other tests must not look like a slow Redis.
-            "ROUTERADMIN_REDIS_LIMIT_MS": "2000",
-        }
+        environment = environment_of(url, own_redis.url, **PATIENT)
         system = System(tmp_path_factory.mktemp("ends") / "data", environment)
         yield system
         system.close()
@@ -119,10 +104,10 @@ def upstream() -> Iterator[str]:
 
 
 @pytest.fixture
-def server(system_here: System, upstream: str, redis_here: RedisServer) -> Iterator[Server]:
+def server(system_here: System, upstream: str, own_redis: RedisServer) -> Iterator[Server]:
     server = system_here.serve("--workers", str(WORKERS))
     system_here.put_catalog(server, CATALOG.replace(b"http://127.0.0.1:9", upstream.encode()))
-    client = redis_here.client()
+    client = own_redis.client()
 
     def at_newest() -> bool:
         beats = [json.loads(text) for text in client.hvals("{routeradmin}:processes")]
@@ -134,7 +119,7 @@ def server(system_here: System, upstream: str, redis_here: RedisServer) -> Itera
     yield server
     client.close()
     if server.process is not None:
-        server.stop(signal.SIGTERM, 60)
+        server.stop(signal.SIGINT, 60)
 
 
 def one_of_each(server: Server) -> tuple[Caller, Caller]:
@@ -178,7 +163,7 @@ def test_leases_of_a_killed_worker_count_until_they_run_out_and_nobody_else_fail
 
 
 def test_sigterm_lets_streams_finish_and_gives_their_leases_back(
-    server: Server, redis_here: RedisServer
+    server: Server, own_redis: RedisServer
 ) -> None:
     idle = one_of_each(server)
     streams = [Stream(server) for _ in range(6)]
@@ -197,9 +182,9 @@ def test_sigterm_lets_streams_finish_and_gives_their_leases_back(
         assert (status, answer["status"]) == (503, "stopping")
     assert all(stream.is_whole for stream in streams)
     assert server.stop(signal.SIGCONT, 60) == 0
-    with redis_here.client() as client:
+    with own_redis.client() as client:
         assert client.zcard("{routeradmin}:leases") == 0
-    assert redis_here.slots_taken() == 0
+    assert own_redis.slots_taken() == 0
 
 
 def refuses(server: Server) -> bool:

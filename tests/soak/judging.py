@@ -13,10 +13,12 @@ SHARE = 0.05  # growth of so much is noise,
 # and so is this, by the end of the name; anything not named here: SLACK.
 SLACKS = {"MB": 4.0, "tasks": 20.0, "threads": 4.0, "leases open": 20.0}
 SLACK = 20.0
+SLACKS["ends"] = 400.0  # those of a lease's time stay in it, however early they came: a rate
 SLACKS["files"] = 40.0  # connections come and go with the load; those that stay show at rest
 REST = "files at rest"  # before the first request, and after the last: database, upstream, log
 # Kept for an hour by their expiry in Redis: at most as many as there were leases.
 EXPIRING = ("redis: keys that go: lease", "redis: keys that go: turn")
+TOLD = ": leases known"  # every process that serves tells it
 
 
 class Row(NamedTuple):
@@ -29,6 +31,15 @@ class Row(NamedTuple):
     @property
     def grows(self) -> bool:
         return self.last > self.limit
+
+
+def untold(looks: list[tuple[float, Sizes]], serving: int) -> list[str]:
+    """Nothing is flat that was not looked at until the end."""
+    last = [sizes for at, sizes in looks if 1 - COMPARED <= at < 1]
+    told = {name for sizes in last for name in sizes if name.endswith(TOLD)}
+    if len(told) == serving:
+        return []
+    return [f"{len(told)} of {serving} processes told their tables at the end"]
 
 
 def rows(looks: list[tuple[float, Sizes]], leases: int) -> list[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -18,17 +19,20 @@ from tests.process.family import children, open_files, resident_bytes
 from tests.process.server import Server
 
 MB = 1024 * 1024
+FRESH_S = 30.0  # told every two seconds, later on a busy machine
 ROWS = ("journal_turn", "journal_attempt", "journal_event", "journal_candidaterecord")
 Sizes = dict[str, float]
 
 
 @dataclass(eq=False)
 class Looking:
-    """``rows`` counts a table's; ``client`` is the Redis of the system, if it has one."""
+    """``rows`` counts a table's; ``client`` is the Redis of the system, if it has one; ``serving``:
+    how many processes tell their tables."""
 
     server: Server
     tables: Path
     rows: Callable[[str], int]
+    serving: int
     client: redis.Redis | None = None
 
     def sizes(self) -> Sizes:
@@ -46,8 +50,11 @@ class Looking:
         return found | self._keys()
 
     def _told(self, pid: int) -> dict[str, int]:
+        """Nothing where it told nothing lately."""
         file = self.tables / f"{pid}.json"
-        told: dict[str, int] = json.loads(file.read_text()) if file.exists() else {}
+        if not file.exists() or file.stat().st_mtime < time.time() - FRESH_S:
+            return {}
+        told: dict[str, int] = json.loads(file.read_text())
         return told
 
     def _keys(self) -> Sizes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.soak.judging import rows
+from tests.soak.judging import TOLD, rows, untold
 
 
 def looks(name: str, *sizes: float) -> list[tuple[float, dict[str, float]]]:
@@ -35,3 +35,11 @@ def test_keys_that_go_by_themselves_are_as_many_as_there_were_leases() -> None:
     found = looks("redis: keys that go: lease", *range(0, 1100, 100))
     assert not rows(found, leases=1000)[0].grows
     assert rows(found, leases=500)[0].grows
+
+
+def test_tables_that_are_not_told_to_the_end_are_not_flat() -> None:
+    name = f"process 1{TOLD}"
+    assert not untold(looks(name, *[7] * 11), serving=1)
+    assert untold(looks(name, *[7] * 11), serving=2)
+    assert untold(looks("process 1: MB", *[7] * 11), serving=1)
+    assert untold(looks(name, *[7] * 11)[:8], serving=1)

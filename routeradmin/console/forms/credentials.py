@@ -38,7 +38,7 @@ def secret_field(*, required: bool) -> forms.CharField:
 class CredentialDraft(Draft):
     id = forms.CharField(label="Id", max_length=256, help_text=ID_HELP)
     name = Text(label="Name", max_length=256)
-    provider_id = One(catalog.choices("providers"), label="Provider")
+    provider_id = One(catalog.Choices("providers"), label="Provider")
     auth_kind = forms.ChoiceField(label="Authentication", choices=AUTH_KINDS)
     api_key_header = Text(
         label="Header of the key", max_length=128, help_text="Only for api-key, such as x-api-key."

@@ -23,8 +23,8 @@ UNLIMITED = "Empty is unlimited; 0 admits nothing."
 class DeploymentDraft(Draft):
     id = forms.CharField(label="Id", max_length=256, help_text=ID_HELP)
     name = Text(label="Name", max_length=256)
-    endpoint_id = One(catalog.choices("endpoints", "base_url"), label="Endpoint")
-    model_id = One(catalog.choices("models", "upstream_name"), label="Model")
+    endpoint_id = One(catalog.Choices("endpoints", "base_url"), label="Endpoint")
+    model_id = One(catalog.Choices("models", "upstream_name"), label="Model")
     protocol = forms.ChoiceField(label="Protocol", choices=PROTOCOLS)
     protocols = forms.MultipleChoiceField(
         label="Further protocols it speaks",
@@ -33,7 +33,7 @@ class DeploymentDraft(Draft):
         widget=forms.CheckboxSelectMultiple,
     )
     account_ids = Several(
-        catalog.choices("accounts"),
+        catalog.Choices("accounts"),
         label="Credentials",
         help_text="None ticked: the endpoint's own.",
     )

@@ -25,7 +25,7 @@ class EndpointDraft(Draft):
         help_text="Up to the version, such as https://api.openai.com/v1/",
         widget=forms.TextInput(attrs={"inputmode": "url", "spellcheck": "false"}),
     )
-    account_id = One(catalog.choices("accounts"), label="Credential")
+    account_id = One(catalog.Choices("accounts"), label="Credential")
     headers = Headers(
         label="Extra headers", required=False, help_text="“Name: value”, one a line; no secrets."
     )

@@ -118,7 +118,7 @@ class LoadDraft(Draft):
         for one in self.offered:
             there = " The catalog has it already." if one.id in present else ""
             self.fields[PREFIX + one.id] = One(
-                catalog.choices("routes", "alias"),
+                catalog.Choices("routes", "alias"),
                 label=one.name,
                 empty="leave it",
                 required=False,
@@ -158,7 +158,7 @@ class JudgeForm(forms.Form):
 
     turn = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
     decided = forms.ChoiceField(label="It was taken for")
-    right = One(catalog.choices("intents"), label="It should have been")
+    right = One(catalog.Choices("intents"), label="It should have been")
     text = forms.CharField(
         label="Its text",
         required=False,
@@ -175,7 +175,7 @@ class JudgeForm(forms.Form):
         decided = self.fields["decided"]
         assert isinstance(decided, forms.ChoiceField)  # noqa: S101 - for the type checker
         nothing = [("", "Choose …"), ("none", "none of them")]
-        decided.choices = [*nothing, *catalog.choices("intents")()]
+        decided.choices = [*nothing, *catalog.Choices("intents")()]
         if self["turn"].value():
             del self.fields["decided"]  # the record tells
         if not may_teach:

@@ -28,7 +28,7 @@ class KeyDraft(Draft):
         label="Scopes", choices=SCOPES, widget=forms.CheckboxSelectMultiple
     )
     routes = Several(
-        catalog.choices("routes", "alias"), label="Routes", help_text="None ticked: all routes."
+        catalog.Choices("routes", "alias"), label="Routes", help_text="None ticked: all routes."
     )
     rpm_limit = whole("Requests per minute", "Empty is unlimited.")
     tpm_limit = whole("Tokens per minute", "Empty is unlimited.")

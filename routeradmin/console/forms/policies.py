@@ -42,7 +42,7 @@ class RouteSelects(forms.Widget):
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context = super().get_context(name, value, attrs)
         chosen = list(value or ())
-        offered = dict(catalog.choices("routes", "alias")())
+        offered = dict(catalog.Choices("routes", "alias")())
         context["widget"]["rows"] = [*chosen, *[""] * self.BLANK]
         context["widget"]["routes"] = [*offered.items(), *unknown(chosen, offered)]
         return context

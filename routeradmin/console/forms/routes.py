@@ -46,7 +46,7 @@ class TierEditor(forms.Widget):
         context["widget"]["rows"] = [
             {**row, "tier": row["position"] + 1} for row in [*rows, *blanks]
         ]
-        deployments = catalog.choices(DEPLOYMENTS)()
+        deployments = catalog.Choices(DEPLOYMENTS)()
         context["widget"]["deployments"] = deployments
         context["widget"]["by_name"] = len(deployments) > MOST_OPTIONS
         return context
@@ -119,7 +119,7 @@ class RouteDraft(Draft):
     )
     strategy = forms.ChoiceField(label="Strategy", choices=STRATEGIES, required=False)
     policy_id = One(
-        catalog.choices("policies"),
+        catalog.Choices("policies"),
         label="Policy",
         empty="the catalog's default",
         required=False,
@@ -130,7 +130,7 @@ class RouteDraft(Draft):
     max_wait_s = number("Longest wait, seconds", "Only with “wait”.")
     affinity_ttl_s = number("Session affinity, seconds", "0 or empty: off.")
     preview = Several(
-        catalog.choices(DEPLOYMENTS),
+        catalog.Choices(DEPLOYMENTS),
         label="Preview deployments",
         help_text="Tried once when a target is rate-limited or out of quota.",
     )

@@ -14,7 +14,7 @@ from routeradmin.console.forms.providers import ID_HELP
 
 class RuleDraft(Draft):
     id = forms.CharField(label="Id", max_length=256, help_text=ID_HELP)
-    route_id = One(catalog.choices("routes", "alias"), label="Route")
+    route_id = One(catalog.Choices("routes", "alias"), label="Route")
     position = whole("Position", "Rules are read in this order; 0 when left empty.")
     when__tags = Words(label="Tags", required=False, help_text="The request carries all of them.")
     when__key = Words(label="API keys", required=False, help_text="Ids, separated by commas.")
@@ -26,7 +26,7 @@ class RuleDraft(Draft):
     when__max_input_tokens = whole("Input tokens up to")
     when__tools = Maybe(label="Asks for tools")
     only = Several(
-        catalog.choices("serving_models"),
+        catalog.Choices("serving_models"),
         label="Only these deployments",
         help_text="What may be used where every condition above holds.",
     )
@@ -58,7 +58,7 @@ class RuleDraft(Draft):
 class IntentDraft(Draft):
     id = forms.CharField(label="Id", max_length=256, help_text=ID_HELP)
     name = Text(label="Name", max_length=256)
-    route_id = One(catalog.choices("routes", "alias"), label="Route that serves it")
+    route_id = One(catalog.Choices("routes", "alias"), label="Route that serves it")
     description = forms.CharField(
         label="Description",
         required=False,

@@ -95,7 +95,7 @@ def _clear(asked: Asked) -> Done:
 def _cooldown_left_s(asked: Asked) -> int:
     """Whole seconds that one candidate still cools; of a whole deployment nothing is taken back,
     since its candidates cool for different times."""
-    rows = (row for row in standing.rows_of(asked.deployment))
+    rows = standing.rows_of(asked.deployment)
     mine = (row["cooldown"] for row in rows if row["credential"] == asked.credential)
     return max((math.ceil(one["remaining_s"]) for one in mine if one), default=0)
 

@@ -11,12 +11,11 @@ from django.views.decorators.http import require_http_methods
 
 from routeradmin.catalog import rows
 from routeradmin.catalog.document import Defaults
-from routeradmin.console import catalog, writes
+from routeradmin.console import catalog
 from routeradmin.console.access import admin
 from routeradmin.console.drafts import Draft, Groups
 from routeradmin.console.fields import One, Words
 from routeradmin.console.forms.routes import STRATEGIES
-from routeradmin.console.htmx import see_other
 from routeradmin.console.sheets import Named, Sheet
 from routeradmin.services import changes
 
@@ -29,7 +28,7 @@ class DefaultsDraft(Draft):
         required=False,
     )
     policy_id = One(
-        catalog.choices("policies"), label="Policy", empty="the built-in one", required=False
+        catalog.Choices("policies"), label="Policy", empty="the built-in one", required=False
     )
     auto_priority = Words(
         label="Order for auto",
@@ -74,16 +73,8 @@ def edit_part(request: HttpRequest, part: Part) -> HttpResponse:
         template=part.template,
         current=lambda stale: _full(Defaults.model_validate(stale.current)),
     )
-    if request.method != "POST":
-        return sheet.show(request, part.form.showing(_full(catalog.document().defaults), version))
-
-    def save(form: Draft) -> HttpResponse:
-        given, base = form.cleaned_data, writes.version(form.cleaned_data["version"])
-        by, patch = writes.actor(request), form.patch()
-        changes.update_defaults(patch, by, if_match=base, reason=given["reason"])
-        return see_other(request, reverse(part.back))
-
-    return sheet.take(request, part.form(request.POST, exists=True), save)
+    values = _full(catalog.document().defaults)
+    return sheet.edit(request, part.form, values, version, changes.update_defaults)
 
 
 def _full(table: Defaults) -> dict[str, Any]:

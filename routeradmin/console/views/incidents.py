@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from routeradmin.alerting.models import AlertEvent, Delivery, Incident, Webhook
 from routeradmin.console import logs
 from routeradmin.console.access import admin
+from routeradmin.console.htmx import or_404
 
 TYPES = logs.Sought("type", "Type", "type", AlertEvent.values)
 INCIDENTS = logs.Log(filters=(TYPES,), searched=("type", "subject"))
@@ -27,9 +28,7 @@ def show(request: HttpRequest) -> HttpResponse:
 @require_safe
 def deliveries(request: HttpRequest, uid: str) -> HttpResponse:
     """Every attempt to tell one webhook, newest first."""
-    row = Webhook.objects.filter(uid=uid).first()
-    if row is None:
-        raise Http404(f"There is no webhook {uid!r}.")
+    row = or_404(Webhook.objects.filter(uid=uid), f"webhook {uid!r}")
     page = logs.page(DELIVERIES, Delivery.objects.filter(webhook=row), request.GET)
     context = {"page": page, "webhook": row}
     return render(request, "console/incidents/deliveries.html", context)

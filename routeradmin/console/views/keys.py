@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
@@ -16,7 +17,7 @@ from routeradmin.access.models import ApiKey
 from routeradmin.console import curl, logs, writes
 from routeradmin.console.access import admin
 from routeradmin.console.forms.keys import KeyDraft
-from routeradmin.console.htmx import see_other
+from routeradmin.console.htmx import or_404, see_other
 from routeradmin.console.questions import Affected, Answer, Question, ask
 from routeradmin.console.sheets import Named, Sheet
 from routeradmin.services import changes
@@ -61,28 +62,21 @@ def edit(request: HttpRequest, uid: str) -> HttpResponse:
         row.name,
         current=lambda stale: _shown(stale.current),
     )
-    if request.method != "POST":
-        return sheet.show(request, KeyDraft.showing(_shown(changes.key_values(row)), row.version))
-
-    def save(form: KeyDraft) -> HttpResponse:
-        given, version = form.cleaned_data, writes.version(form.cleaned_data["version"])
-        by, patch = writes.actor(request), form.touched()
-        changes.update_key(uid, patch, by, if_match=version, reason=given["reason"])
-        return see_other(request, reverse("keys"))
-
-    return sheet.take(request, KeyDraft(request.POST, exists=True), save)
+    values, save = _shown(changes.key_values(row)), partial(changes.update_key, uid)
+    return sheet.edit(request, KeyDraft, values, row.version, save)
 
 
 def _found(uid: str) -> ApiKey:
-    row = ApiKey.objects.filter(uid=uid).first()
-    if row is None:
-        raise Http404(f"There is no API key {uid!r}.")
-    return row
+    return or_404(ApiKey.objects.filter(uid=uid), f"API key {uid!r}")
 
 
 def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A key's fields as its form holds them: a time, not its text."""
-    return {**values, "expires_at": parse_datetime(values["expires_at"] or "")}
+    """A key's fields as its form holds them: a time to the minute, not its text. Whoever leaves
+    the minute alone leaves the seconds alone."""
+    expires_at = parse_datetime(values["expires_at"] or "")
+    if expires_at is not None:
+        expires_at = expires_at.replace(second=0, microsecond=0)
+    return {**values, "expires_at": expires_at}
 
 
 @admin

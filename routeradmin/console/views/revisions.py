@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
@@ -15,7 +15,7 @@ from routeradmin.catalog.document import Document
 from routeradmin.catalog.models import Revision
 from routeradmin.console import consequences, curl, logs, writes
 from routeradmin.console.access import admin
-from routeradmin.console.htmx import see_other
+from routeradmin.console.htmx import or_404, see_other
 from routeradmin.console.questions import Affected, Answer, Question, ask
 from routeradmin.services import changes, runtime
 
@@ -58,10 +58,7 @@ def _context(request: HttpRequest, number: int) -> dict[str, Any]:
 
 
 def _found(number: int) -> Revision:
-    row = Revision.objects.filter(number=number).first()
-    if row is None:
-        raise Http404(f"There is no revision r{number}.")
-    return row
+    return or_404(Revision.objects.filter(number=number), f"revision r{number}")
 
 
 @admin

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from django import forms
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from routeradmin.access.models import SavedView
 from routeradmin.console import saved_views
-from routeradmin.console.htmx import see_other
+from routeradmin.console.htmx import or_404, see_other
 
 
 class ViewForm(forms.Form):
@@ -56,9 +56,7 @@ def _problem(form: forms.Form) -> str:
 @require_POST
 def change(request: HttpRequest, uid: int) -> HttpResponse:
     """Rename it, open its page with it or not any more, or delete it."""
-    view = saved_views.of_person(request).filter(pk=uid).first()
-    if view is None:
-        raise Http404("There is no such view of yours.")
+    view = or_404(saved_views.of_person(request).filter(pk=uid), "such view of yours")
     problem = _change(request, view)
     return _listed(request, problem) if problem else see_other(request, reverse("views"))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from routeradmin.console import catalog, curl, logs, routing, saved_views, standing
+from routeradmin.console.htmx import or_404
 from routeradmin.engine.state import FailureClass
 from routeradmin.journal.models import Attempt, Turn
 
@@ -36,9 +37,7 @@ TURNS = logs.Log(
         logs.Sought(
             "class", "Class", "attempts__failure_class", [str(one) for one in FailureClass]
         ),
-        logs.Sought(
-            "route", "Route", "route", meant=lambda text: catalog.index().route_called(text)
-        ),
+        logs.Sought("route", "Route", "route", meant=_route_called),
         logs.Sought("deployment", "Deployment", "attempts__deployment"),
         logs.Sought("key", "Key", "key"),
     ),
@@ -61,9 +60,8 @@ def show(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def one(request: HttpRequest, uid: str) -> HttpResponse:
-    turn = Turn.objects.filter(uid=uid).prefetch_related("attempts").first()
-    if turn is None:
-        raise Http404(f"There is no recorded turn {uid!r}; old ones are deleted.")
+    found = Turn.objects.filter(uid=uid).prefetch_related("attempts")
+    turn = or_404(found, f"recorded turn {uid!r}; old ones are deleted")
     attempts = list(turn.attempts.all())
     context = {
         "turn": turn,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse
+from functools import partial
+
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
@@ -11,7 +13,7 @@ from routeradmin.access.models import User
 from routeradmin.console import curl, logs, writes
 from routeradmin.console.access import RIGHTS, admin
 from routeradmin.console.forms.keys import NewUserDraft, UserDraft
-from routeradmin.console.htmx import see_other
+from routeradmin.console.htmx import or_404, see_other
 from routeradmin.console.questions import Affected, Answer, Question, ask
 from routeradmin.console.sheets import Named, Sheet
 from routeradmin.services import changes
@@ -48,25 +50,13 @@ def create(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     user = _found(name)
-    address = reverse("users-edit", args=[name])
-    sheet = Sheet(NOUN, address, reverse("users"), name)
-    if request.method != "POST":
-        return sheet.show(request, UserDraft.showing(changes.user_values(user), user.version))
-
-    def save(form: UserDraft) -> HttpResponse:
-        given, version = form.cleaned_data, writes.version(form.cleaned_data["version"])
-        by, patch = writes.actor(request), form.touched()
-        changes.update_user(name, patch, by, if_match=version, reason=given["reason"])
-        return see_other(request, reverse("users"))
-
-    return sheet.take(request, UserDraft(request.POST, exists=True), save)
+    sheet = Sheet(NOUN, reverse("users-edit", args=[name]), reverse("users"), name)
+    save = partial(changes.update_user, name)
+    return sheet.edit(request, UserDraft, changes.user_values(user), user.version, save)
 
 
 def _found(name: str) -> User:
-    user = User.objects.filter(username=name).first()
-    if user is None:
-        raise Http404(f"There is no user {name!r}.")
-    return user
+    return or_404(User.objects.filter(username=name), f"user {name!r}")
 
 
 @admin

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -13,7 +15,7 @@ from routeradmin.alerting.models import Incident, Webhook
 from routeradmin.console import curl, logs, writes
 from routeradmin.console.access import admin
 from routeradmin.console.forms.webhooks import EVENTS, WebhookDraft
-from routeradmin.console.htmx import see_other
+from routeradmin.console.htmx import or_404, see_other
 from routeradmin.console.questions import Affected, Answer, Question, ask
 from routeradmin.console.sheets import Named, Sheet
 from routeradmin.services import changes
@@ -58,25 +60,13 @@ def create(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, uid: str) -> HttpResponse:
     row = _found(uid)
-    address = reverse("alerts-edit", args=[uid])
-    sheet = Sheet(NOUN, address, reverse("alerts"), uid, row.name)
-    if request.method != "POST":
-        return sheet.show(request, WebhookDraft.showing(changes.webhook_values(row), row.version))
-
-    def save(form: WebhookDraft) -> HttpResponse:
-        given, version = form.cleaned_data, writes.version(form.cleaned_data["version"])
-        by, patch = writes.actor(request), form.touched()
-        changes.update_webhook(uid, patch, by, if_match=version, reason=given["reason"])
-        return see_other(request, reverse("alerts"))
-
-    return sheet.take(request, WebhookDraft(request.POST, exists=True), save)
+    sheet = Sheet(NOUN, reverse("alerts-edit", args=[uid]), reverse("alerts"), uid, row.name)
+    save = partial(changes.update_webhook, uid)
+    return sheet.edit(request, WebhookDraft, changes.webhook_values(row), row.version, save)
 
 
 def _found(uid: str) -> Webhook:
-    row = Webhook.objects.filter(uid=uid).first()
-    if row is None:
-        raise Http404(f"There is no webhook {uid!r}.")
-    return row
+    return or_404(Webhook.objects.filter(uid=uid), f"webhook {uid!r}")
 
 
 @admin
