@@ -92,8 +92,11 @@ class LeaseBook:
     def forget_next(self) -> None:
         """Let go of the open lease that ends first, where it is in another book too."""
         while self._ends:
-            record = self._records.get(heappop(self._ends)[1])
-            if record is not None and record.phase is ReportState.OPEN:
+            end, lease_id = heappop(self._ends)
+            record = self._records.get(lease_id)
+            if record is None or record.phase is not ReportState.OPEN:
+                continue
+            if record.lease.expires_at == end:  # else it was renewed, and stands further behind
                 del self._records[record.lease.id]
                 self.open_count -= 1
                 return

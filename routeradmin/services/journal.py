@@ -12,9 +12,6 @@ from routeradmin.engine.state import Change
 if TYPE_CHECKING:
     from routeradmin.services.served import Served
 
-if TYPE_CHECKING:
-    pass
-
 MOST_CHANGES = 20_000
 MOST_TURNS = 20_000
 
@@ -31,6 +28,18 @@ class Batch:
 
     def __bool__(self) -> bool:
         return bool(self.changes or self.turns)
+
+    def halves(self) -> tuple[Batch, ...]:
+        """None of a single record; changes first."""
+        if self.changes and self.turns:
+            return Batch(self.changes, ()), Batch((), self.turns)
+        changes, turns = len(self.changes) // 2, len(self.turns) // 2
+        if not (changes or turns):
+            return ()
+        return (
+            Batch(self.changes[:changes], self.turns[:turns]),
+            Batch(self.changes[changes:], self.turns[turns:]),
+        )
 
 
 class Journal:

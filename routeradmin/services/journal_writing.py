@@ -6,22 +6,30 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from django.db import DatabaseError, DataError, transaction
+from django.db import DataError, Error, IntegrityError, transaction
 
 from routeradmin.engine.state import Change
 from routeradmin.journal.models import Event
 from routeradmin.services import database, keeping, turn_rows
 
 if TYPE_CHECKING:
+    from routeradmin.services.journal import Batch
     from routeradmin.services.runtime import Runtime
+
+# What is wrong with the values stays wrong; the rest of a database's errors may pass.
+LASTING = (DataError, IntegrityError)
 
 DATABASE = "database"  # the word in ``Runtime.degraded``
 
 
 async def flush(runtime: Runtime) -> None:
     """Write what waits on the writer's own thread; the event loop never waits for the disk."""
-    if not (runtime.journal.waiting or runtime.journal.is_state_dirty):
-        return
+    if runtime.journal.waiting or runtime.journal.is_state_dirty:
+        await finish(runtime)
+
+
+async def finish(runtime: Runtime) -> None:
+    """``flush`` after the batch that may be under way, and with it where it came to nothing."""
     loop = asyncio.get_running_loop()
     await loop.run_in_executor(runtime.writer, database.freshen)
     await loop.run_in_executor(runtime.writer, write, runtime)
@@ -30,8 +38,8 @@ async def flush(runtime: Runtime) -> None:
 def write(runtime: Runtime) -> None:
     """One batch, whole or not at all. Raises DatabaseError; the batch then waits for the next.
 
-    A batch that can never be written, for the values it holds, would keep all later ones waiting:
-    it is dropped and counted, and what refused it is raised.
+    One that cannot be written for a value that some record holds is written in parts, and that
+    record is dropped and counted; what refused it is raised.
     """
     journal = runtime.journal
     is_dirty, journal.is_state_dirty = journal.is_state_dirty, False
@@ -42,20 +50,50 @@ def write(runtime: Runtime) -> None:
         return
     try:
         with transaction.atomic():
-            Event.objects.bulk_create(map(event_of, batch.changes))
-            turn_rows.write(batch.turns)
+            insert(batch)
             if is_dirty and runtime.keeps_state:
                 keeping.save(runtime.store, runtime.kept, runtime.clock())
     except Exception as problem:
         journal.is_state_dirty |= is_dirty
         runtime.kept.clear()  # unknown what is stored: write all of it next time
-        if isinstance(problem, DatabaseError) and not isinstance(problem, DataError):
+        if may_pass(problem):
             journal.give_back(batch)
             runtime.degraded.add(DATABASE)
         else:
-            journal.drop(batch)
+            write_in_parts(runtime, batch)
         raise
     runtime.degraded.discard(DATABASE)
+
+
+def insert(batch: Batch) -> None:
+    """In a transaction."""
+    Event.objects.bulk_create(map(event_of, batch.changes))
+    turn_rows.write(batch.turns)
+
+
+def may_pass(problem: Exception) -> bool:
+    return isinstance(problem, Error) and not isinstance(problem, LASTING)
+
+
+def write_in_parts(runtime: Runtime, batch: Batch) -> None:
+    """All but the records that cannot be written. Raises Error where the database goes on the
+    way; what is left then waits."""
+    waiting = [batch]
+    while waiting:
+        part = waiting.pop()
+        try:
+            with transaction.atomic():
+                insert(part)
+        except Exception as problem:
+            if may_pass(problem):
+                for left in (*waiting, part):  # the oldest last, so that it is in front
+                    runtime.journal.give_back(left)
+                runtime.degraded.add(DATABASE)
+                raise
+            if halves := part.halves():
+                waiting += reversed(halves)
+            else:
+                runtime.journal.drop(part)
 
 
 def moment(at: float) -> datetime:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError
+from django.db import Error
 
 from routeradmin.adapters.clock import SteadyClock
 from routeradmin.adapters.state_redis import RedisStore
@@ -153,7 +153,7 @@ class Peers:
             self._again = False
             try:
                 await sync_to_async(publishing.catch_up)(runtime)
-            except DatabaseError as problem:
+            except Error as problem:
                 log.warning("cannot look at what was published: %s", problem)
             if not self._again:
                 return

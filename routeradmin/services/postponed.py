@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -24,7 +25,7 @@ class Waiting(NamedTuple):
 
 
 class Postponed:
-    """Kept in order; dropped, counted, beyond ``MOST``."""
+    """Kept in order; dropped, counted, beyond ``MOST`` and where its lease is never found."""
 
     def __init__(self) -> None:
         self._waiting: deque[Waiting] = deque()
@@ -39,9 +40,9 @@ class Postponed:
             return
         self._waiting.append(Waiting(now, tell))
 
-    async def tell(self, sure_for_s: float, now: float) -> None:
+    async def tell(self, sure_for_s: float, now: float, most: int = MOST_AT_ONCE) -> None:
         """Some, once each; what is unknown waits until that has been sure for ``TRIED_S``."""
-        for _ in range(min(len(self._waiting), MOST_AT_ONCE)):
+        for _ in range(min(len(self._waiting), most)):
             one = self._waiting.popleft()
             try:
                 await one.tell()
@@ -49,6 +50,10 @@ class Postponed:
                 if sure_for_s < TRIED_S:
                     self._waiting.append(one)
                 else:
+                    self.dropped += 1
                     log.info("dropping a report of %.0f s ago: %s", now - one.since, problem)
             except LeaseFenced as problem:  # it ran out meanwhile; what was reported counted
                 log.debug("a report was too late: %s", problem)
+            except asyncio.CancelledError:  # cut off, or the process stops: it still waits
+                self._waiting.appendleft(one)
+                raise

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import DatabaseError, connection, connections
+from django.db import DatabaseError, Error, connection, connections
 
 from routeradmin import logs
 from routeradmin.adapters import open_telemetry
@@ -208,15 +208,18 @@ async def start() -> Runtime:
 
 async def stop() -> None:
     """Not ready any more; what waits is written, connections are closed."""
+    from routeradmin.services import postponing
+
     global _installed
     runtime, _installed = _installed, None
     if runtime is None:
         return
     runtime.accepting = False
     await runtime.alerts.close()
+    await postponing.tell_last(runtime)
     try:
-        await journal_writing.flush(runtime)
-    except DatabaseError as problem:
+        await journal_writing.finish(runtime)
+    except Error as problem:
         log.error("%d records could not be written any more: %s", runtime.journal.waiting, problem)
     if runtime.peers is not None:
         await runtime.peers.close(runtime)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from asgiref.sync import sync_to_async
-from django.db import DatabaseError, OperationalError
+from django.db import Error, OperationalError
 
 from routeradmin.services import journal_writing, keys, publishing
 from routeradmin.services.runtime import Runtime
@@ -36,7 +36,7 @@ async def catch_up(runtime: Runtime) -> None:
     except TimeoutError:
         runtime.degraded.add(journal_writing.DATABASE)
         raise OperationalError(f"no answer within {DATABASE_LIMIT_S:g} s") from None
-    except DatabaseError:
+    except Error:
         runtime.degraded.add(journal_writing.DATABASE)
         raise
     if not runtime.journal.waiting:

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 0.1
 START_LIMIT_S = 60.0
-STOP_LIMIT_S = 40.0  # above what a worker gives its open requests
+STOP_LIMIT_S = 55.0  # above what a worker gives its open requests, and then its last writes
 QUICK_END_S = 5.0  # a worker that ends sooner is started again only after a pause
 PAUSE_S = 1.0
 

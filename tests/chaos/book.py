@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tests.chaos.faults import Hurt
 
 CALM = "calm"
+OVER = ("done", "stop")
 
 
 class Span(NamedTuple):
@@ -60,8 +61,13 @@ class Book:
     edits: list[int] = field(default_factory=list)
     turns: dict[str, float] = field(default_factory=dict)
     reports: dict[str, tuple[float, Any]] = field(default_factory=dict)
-    other_answers: list[str] = field(default_factory=list)
+    other_answers: list[tuple[float, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def told(self, turn: str, answer: Any, at: float) -> None:
+        """A report was answered. A turn that goes on is nobody's record yet."""
+        if answer["next"]["action"] in OVER:
+            self.turns[turn] = at
 
     def fault_at(self, at: float) -> str:
         return next((span.fault for span in self.spans if span.holds(at)), CALM)

@@ -17,6 +17,7 @@ P99_S = 0.1
 TIMES_CALM = 3
 BREAKS_S = 2.0  # connections to a killed worker are found broken by then
 HEARD_S = 0.5  # a cooldown is with every process by then
+TAKEN_DOWN_S = 1.0  # so long after Redis's return a report may still be taken down for later
 WRITTEN_S = 1.0  # an acknowledged turn is in the database by then
 
 MOST_SHOWN = 5
@@ -142,7 +143,12 @@ def edits_answered(book: Book) -> Verdict:
 
 def answers_kept(book: Book) -> Verdict:
     asked = sum(one.kind == "repeated report" for one in book.samples)
-    return Verdict("a repeated report gets the first answer", f"{asked}", book.other_answers)
+    wrong = [
+        text
+        for told_at, text in book.other_answers
+        if not book.was_hurt(Hurt.REDIS, told_at, 0.1, TAKEN_DOWN_S)
+    ]
+    return Verdict("a repeated report gets the first answer", f"{asked}", wrong)
 
 
 def all_well(book: Book) -> Verdict:

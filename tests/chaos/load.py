@@ -107,8 +107,7 @@ class Traffic:
         status, answer = await self.ask("report", "POST", path, outcome)
         if status != 200:
             return None
-        if answer["next"]["halt"]:  # else the turn goes on, and is recorded when it ends
-            self.book.turns[lease["turn"]] = time.time()
+        self.book.told(lease["turn"], answer, time.time())
         if self.rng.random() < REPEATS:
             self.book.reports[path] = time.time(), (outcome, answer)
         return answer
@@ -181,7 +180,8 @@ class Traffic:
                 continue  # a Redis that lost its data does not know its old answers
             status, answer = await self.ask("repeated report", "POST", path, outcome)
             if status != 200 or answer != told:
-                self.book.other_answers.append(f"{path}: {status} {answer} after {told}")
+                text = f"{path}: {status} {answer} after {told}"
+                self.book.other_answers.append((told_at, text))
         self.book.reports.clear()
 
 

@@ -87,6 +87,18 @@ def test_an_edit_may_be_refused_while_the_database_is_gone(book: Book) -> None:
     assert len(judging.edits_answered(book).broken) == 2
 
 
+def test_a_report_taken_down_while_redis_was_late_may_be_answered_anew(book: Book) -> None:
+    book.spans.append(Span("redis late", frozenset({Hurt.REDIS}), 400.0, 400.5))
+    book.other_answers = [(400.2, "taken down"), (420.0, "another answer")]
+    assert judging.answers_kept(book).broken == ["another answer"]
+
+
+def test_only_a_turn_that_is_over_has_to_be_in_the_database(book: Book) -> None:
+    for turn, action in (("over", "done"), ("failed", "stop"), ("goes on", "retry")):
+        book.told(turn, {"next": {"action": action}}, 50.0)
+    assert judging.turns_kept(book, {"over"}).broken == ["failed told during calm"]
+
+
 def test_lost_turns_and_edits_are_found(book: Book) -> None:
     book.turns = {"kept": 50.0, "lost": 60.0, "with its worker": 199.5}
     assert len(judging.turns_kept(book, {"kept"}).broken) == 1

@@ -97,8 +97,10 @@ def test_the_series_of_a_deleted_deployment_vanish(desk: Desk) -> None:
 
 def test_what_the_journal_dropped_and_what_is_out_of_reach_shows(desk: Desk) -> None:
     desk.runtime.journal.dropped_turns = 3
+    desk.runtime.postponed.dropped = 2
     desk.runtime.degraded.add("database")
     found = scraped(desk)
+    assert found["routeradmin_reports_dropped_total"] == {(): 2}
     assert found["routeradmin_journal_dropped_total"] == {("kind=changes",): 0, ("kind=turns",): 3}
     assert found["routeradmin_degraded"] == {
         ("dependency=database",): 1,

@@ -13,11 +13,13 @@ import pytest
 
 from routeradmin.adapters.state_redis import RedisStore
 from routeradmin.engine.policy import DEFAULT_POLICY
+from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import Grant, Lease, LeaseNotFound
+from routeradmin.engine.turn_state import Opening
 from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, kept_turn
 from tests.engine.world import catalog, deployment
-from tests.scaleout.servers import RedisServer, until
+from tests.scaleout.servers import PATIENCE_S, RedisServer, until
 
 pytestmark = pytest.mark.services
 
@@ -47,10 +49,12 @@ async def stores(server: RedisServer, count: int = 1) -> AsyncIterator[list[Redi
             await store.close()
 
 
-async def take(store: RedisStore, ttl_s: float = 60.0, snapshot: Snapshot = SNAPSHOT) -> Any:
+async def take(
+    store: RedisStore, ttl_s: float = 60.0, snapshot: Snapshot = SNAPSHOT, **more: Any
+) -> Any:
     candidate = snapshot.routes["r"].candidates[0]
     started = time.perf_counter()
-    lease = await store.reserve(Grant(candidate, "me", ttl_s, 0, "r"), time.time())
+    lease = await store.reserve(Grant(candidate, "me", ttl_s, 0, "r", **more), time.time())
     assert time.perf_counter() - started < LONGEST_WAIT_S
     return lease
 
@@ -60,6 +64,14 @@ async def settle(store: RedisStore, lease: Lease, outcome: Any = OK) -> Any:
     settled = await store.settle(lease.id, outcome, DEFAULT_POLICY, time.time())
     assert time.perf_counter() - started < LONGEST_WAIT_S
     return settled
+
+
+async def begin(store: RedisStore, **more: Any) -> Lease:
+    """A lease that begins a turn."""
+    keep = Opening("", "m", "r", SelectRequest("m"), A, 0, "", 0.0)
+    lease = await take(store, keep=keep, **more)
+    assert isinstance(lease, Lease)
+    return lease
 
 
 def active(store: RedisStore) -> int:
@@ -221,5 +233,88 @@ def test_a_lease_that_was_granted_and_ran_out_apart_is_known_to_the_others_after
                 else:
                     break
             assert found == ["expired", "open"]
+
+    asyncio.run(story())
+
+
+def test_a_turn_that_was_begun_apart_is_known_to_whoever_knows_its_lease(
+    server: RedisServer,
+) -> None:
+    """A Redis that only hung kept its data: nobody tells it everything anew."""
+
+    async def story() -> None:
+        async with stores(server, 2) as (one, two):
+            server.freeze()
+            leases = [await begin(one) for _ in range(LIMIT)]
+            assert not one.is_shared
+            server.thaw()
+            await shared(one, two)
+            for lease in leases:
+                await hear_of(two, lease)
+                kept = await two.load_turn(lease.id, time.time())
+                assert kept is not None
+                assert kept.turn.id == lease.id
+
+    asyncio.run(story())
+
+
+async def hear_of(store: RedisStore, lease: Lease) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                await store.lease(lease.id)
+            except LeaseNotFound:
+                await asyncio.sleep(0.01)
+            else:
+                return
+
+
+def test_a_return_that_was_broken_off_is_made_up_for(server: RedisServer) -> None:
+    """Redis lost everything and goes again while it is told: the next return tells all of it."""
+
+    async def story() -> None:
+        async with stores(server, 1) as (one,):
+            lease = await begin(one)
+            server.kill()
+            await until(lambda: not one.is_shared, "it noticed")
+            ask, told = one.link.ask, False
+
+            async def breaks_once(*steps: Any) -> Any:
+                nonlocal told
+                if not told and steps[0][0] == "offer_turn":
+                    told = True
+                    raise ConnectionError("gone again")
+                return await ask(*steps)
+
+            one.link.ask = breaks_once  # type: ignore[method-assign]
+            server.start()
+            await shared(one)
+            assert told
+            async with stores(server) as (late,):
+                assert await late.load_turn(lease.id, time.time()) is not None
+
+    asyncio.run(story())
+
+
+def test_a_lease_that_redis_lost_unnoticed_is_ended_by_whoever_granted_it(
+    server: RedisServer,
+) -> None:
+    """Until the next look nobody knows that the data is gone."""
+
+    async def story() -> None:
+        store = RedisStore(server.url, "faults", time.time)
+        store.bind(SNAPSHOT)
+        await store.open(follow=False)
+        reported, released, renewed = [await take(store) for _ in range(LIMIT)]
+        server.client().flushall()
+        assert (await settle(store, reported)).is_first
+        assert await store.release(released.id, time.time())
+        later = await store.renew(renewed.id, 120.0, time.time())
+        assert later.expires_at > renewed.expires_at
+        await store.look()
+        assert not store.is_shared
+        await shared(store)
+        await until(lambda: active(store) == 1, "what is left is told")
+        await store.close()
 
     asyncio.run(story())

@@ -157,6 +157,17 @@ def test_open_leases_have_an_end(monkeypatch: pytest.MonkeyPatch, bare_runtime: 
     assert (book.open_count, book.known("1"), book.known("2") is not None) == (1, None, True)
 
 
+def test_of_too_many_leases_the_one_that_ends_first_is_let_go_not_one_that_was_renewed() -> None:
+    book, state = LeaseBook(), CandidateState(A)
+    for n in range(2):
+        book.add(Lease(str(n), A, n, "u", NOW, NOW + 60 + n, 0, 0, 0, "r"), state)
+    renewed = book.known("0")
+    assert renewed is not None
+    book.extend(renewed, NOW + 120)
+    book.forget_next()
+    assert (book.known("0"), book.known("1")) == (renewed, None)
+
+
 def test_what_is_to_be_told_to_redis_later_has_an_end() -> None:
     apart = Apart()
     for n in range(MOST_KEPT + 10):

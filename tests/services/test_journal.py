@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import DatabaseError, DataError
+from django.db import DatabaseError, DataError, InterfaceError, connections
 
 from routeradmin.adapters.state_memory import MemoryStore
 from routeradmin.engine.state import CandidateKey, Change
@@ -24,6 +26,7 @@ from routeradmin.services.changes import Actor
 from routeradmin.services.journal import Journal
 from routeradmin.services.retention import Keeping
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.served import Served
 from tests import factories as make
 from tests.conftest import START, FakeClock
 
@@ -143,6 +146,64 @@ def test_what_no_database_will_ever_take_keeps_nothing_else_waiting(
     assert (runtime.journal.waiting, runtime.journal.dropped_turns) == (0, 1)
     journal_writing.write(runtime)
     assert CandidateRecord.objects.count() == 1
+
+
+def test_a_record_that_cannot_be_written_takes_no_other_with_it(runtime: Runtime) -> None:
+    too_large = turn("t3")
+    too_large["attempts"][0]["usage"]["output"] = 2**70
+    runtime.journal.heard([change("a"), change("b")])
+    for one in (turn("t1"), turn("t2"), too_large, turn("t4"), turn("t5")):
+        runtime.journal.record(one)
+    with pytest.raises((OverflowError, DataError)):
+        journal_writing.write(runtime)
+    assert Event.objects.count() == 2
+    assert set(Turn.objects.values_list("uid", flat=True)) == {"t1", "t2", "t4", "t5"}
+    assert (runtime.journal.waiting, runtime.journal.dropped_turns) == (0, 1)
+
+
+def test_what_is_left_waits_in_order_when_the_database_goes_between_two_parts(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = ["t1", "t2", "t3", "t4"]
+    for uid in ids:
+        runtime.journal.record(turn(uid))
+    too_long = DataError("too long")
+    problems = iter((too_long, too_long, InterfaceError("gone")))
+
+    def fails(*args: object) -> None:
+        raise next(problems)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(turn_rows, "write", fails)
+        with pytest.raises(InterfaceError):
+            journal_writing.write(runtime)
+    assert "database" in runtime.degraded
+    kept = runtime.journal.take().turns
+    assert [one["id"] for one in kept if not isinstance(one, Served)] == ids
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_last_flush_waits_for_a_batch_under_way_and_writes_it_if_that_failed(
+    bare_runtime: Runtime,
+) -> None:
+    runtime, failing = bare_runtime, threading.Event()
+    runtime.journal.record(turn())
+    batch = runtime.journal.take()
+
+    def fail() -> None:
+        failing.wait()
+        runtime.journal.give_back(batch)
+
+    async def story() -> None:
+        runtime.writer.submit(fail)
+        finishing = asyncio.create_task(journal_writing.finish(runtime))
+        await asyncio.sleep(0)
+        failing.set()
+        await finishing
+        runtime.writer.submit(connections.close_all).result()
+
+    asyncio.run(story())
+    assert Turn.objects.count() == 1
 
 
 def test_an_idle_journal_asks_the_database_nothing(

@@ -13,6 +13,7 @@ SHARE = 0.05  # growth of so much is noise,
 # and so is this, by the end of the name; anything not named here: SLACK.
 SLACKS = {"MB": 4.0, "tasks": 20.0, "threads": 4.0, "leases open": 20.0}
 SLACK = 20.0
+SLACKS["ends"] = 400.0  # those of a lease's time stay in it, however early they came: a rate
 SLACKS["files"] = 40.0  # connections come and go with the load; those that stay show at rest
 REST = "files at rest"  # before the first request, and after the last: database, upstream, log
 # Kept for an hour by their expiry in Redis: at most as many as there were leases.

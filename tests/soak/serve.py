@@ -53,7 +53,8 @@ def tables() -> dict[str, int]:
         "postponed": len(runtime.postponed),
         "threads": threading.active_count(),
         # By type: asking a lazy or a weak object for its class may raise.
-        "tasks": sum(type(one) is asyncio.Task for one in gc.get_objects()),
+        # Those that are done wait for the collector, which memory tells.
+        "tasks": sum(type(one) is asyncio.Task and not one.done() for one in gc.get_objects()),
     }
     if runtime.peers is not None:
         found["under way"] = len(store.mirror._under_way)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,7 @@ class Apart:
 
     def __init__(self) -> None:
         self.began = False
-        self.turns: dict[str, None] = {}  # in the order of their changes
+        self.turns: OrderedDict[str, None] = OrderedDict()  # in the order of their changes
         self.untold: list[tuple[Any, ...]] = []  # steps on whose way Redis went again
         self._ends: dict[str, tuple[ReportState, int, dict[str, Any] | None]] = {}
         self._charged: dict[CandidateKey, Charge] = {}
@@ -33,7 +34,6 @@ class Apart:
 
     def clear(self) -> None:
         self.began = False
-        self.turns.clear()
         self._ends.clear()
         self._uses.clear()
         self._charged.clear()
@@ -51,11 +51,11 @@ class Apart:
     def turn_changed(self, turn_id: str) -> None:
         self.turns[turn_id] = None
         if len(self.turns) > MOST_KEPT:
-            del self.turns[next(iter(self.turns))]
+            self.turns.popitem(last=False)
 
-    def turns_told(self, turn_ids: Iterable[str]) -> None:
-        for turn_id in turn_ids:
-            self.turns.pop(turn_id, None)
+    def take_turns(self, most: int = MOST_KEPT) -> list[str]:
+        """The first of them; they are not kept any longer."""
+        return [self.turns.popitem(last=False)[0] for _ in range(min(most, len(self.turns)))]
 
     def lost(self, step: tuple[Any, ...]) -> None:
         """It may not have arrived; all that is told of leases may be told twice."""

@@ -41,7 +41,7 @@ class SharedLeases(SharedGrants):
         try:
             lease, _, _ = await self._find(lease_id, generation)
             step = ("renew", repr(now), lease_id, _text(generation), repr(now + ttl_s))
-            answer = await self.link.call(step)
+            answer = await self._ask_of(lease_id, step)
         except Unreachable:
             return await super().renew(lease_id, ttl_s, now, generation)
         self._raise_if_lost(answer[0], lease_id)
@@ -56,7 +56,7 @@ class SharedLeases(SharedGrants):
         phase = ReportState.RELEASED
         try:
             step = wire.close_step(now, lease_id, phase, generation=generation)
-            answer = await self.link.call(step)
+            answer = await self._ask_of(lease_id, step)
         except Unreachable:
             released = await super().release(lease_id, now, generation)
             self.apart.ended(lease_id, phase)
@@ -120,11 +120,19 @@ class SharedLeases(SharedGrants):
 
     async def _send(self, ending: Ending, decided: Decided) -> Answer:
         try:
-            return await self.link.call(ending.step(decided))
+            return await self._ask_of(ending.lease.id, ending.step(decided))
         finally:
             if decided.way is not None:
                 with self._lock:
                     self.mirror.ended(decided.way)
+
+    async def _ask_of(self, lease_id: str, step: Sequence[Any]) -> Answer:
+        """The answer of a step about a lease. Raises Unreachable also where Redis does not know
+        one that was granted here: it lost its data, which the next look finds out."""
+        answer = await self.link.call(step)
+        if answer[0] == "missing" and self._book.known(lease_id) is not None:
+            raise Unreachable(f"Redis lost lease {lease_id}")
+        return answer
 
     def _ended(self, answer: Answer, ending: Ending, decided: Decided) -> Settlement:
         met, lease, now = wire.phase_of(answer[0]), ending.lease, ending.now

@@ -116,15 +116,20 @@ class SharedHealth(SharedLeases):
     async def _join(self) -> None:
         """Learn everything, put what happened apart beside it, and share from here on.
 
-        The bulk is told while requests still go on alone, so that none waits behind it.
+        The bulk is told while requests still go on alone, so that none waits behind it. Turns go
+        before their leases: whoever reports a lease finds its turn.
         """
         was = self.shared_epoch
         self.mirror.forget_steps()
         entries = await self._everything()
         told: set[str] = set()
-        await self._tell_turns(everything=was not in ("", self.shared_epoch))
+        if was not in ("", self.shared_epoch):  # Redis lost what it had
+            for turn_id in self._turns.ids():
+                self.apart.turn_changed(turn_id)
+        await self._tell_turns()
         while len(steps := self._leases_to_tell(told)) > FEW:
             await self._ask_of_leases(steps)
+            await self._tell_turns()
         now = self.clock()
         with self._lock:
             charges = self.apart.charges(self._local, window(now))
@@ -137,10 +142,8 @@ class SharedHealth(SharedLeases):
             for _, use in self._keys:
                 use.seq = 0
             self.link.rise()
-            # Before their leases: whoever finds a lease and no turn takes the turn for forgotten.
-            for offer in map(self._offer, self.apart.turns):
-                if offer is not None:
-                    self.link.post(offer)
+            for turn_id in self.apart.take_turns():
+                self._post_turn(turn_id)
             for step in (*steps, *self._leases_to_tell(told)):
                 self._post_of_lease(step)
             for key, charge in charges.items():
@@ -179,14 +182,25 @@ class SharedHealth(SharedLeases):
 
         self.link.post(step, then)
 
-    async def _tell_turns(self, *, everything: bool) -> None:
-        """``everything``: Redis lost what it had, so all that is remembered here."""
-        turn_ids = self._turns.ids() if everything else list(self.apart.turns)
-        for start in range(0, len(turn_ids), FEW):
-            some = turn_ids[start : start + FEW]
-            offers = map(self._offer, some)
-            await self.link.ask(*(offer for offer in offers if offer is not None))
-            self.apart.turns_told(some)
+    async def _tell_turns(self) -> None:
+        """Until none is left that changed; one that changes again meanwhile is told again."""
+        while turn_ids := self.apart.take_turns(FEW):
+            offers = map(self._offer, turn_ids)
+            try:
+                await self.link.ask(*(offer for offer in offers if offer is not None))
+            except BaseException:
+                for turn_id in turn_ids:
+                    self.apart.turn_changed(turn_id)
+                raise
+
+    def _post_turn(self, turn_id: str) -> None:
+        def then(answer: Answer | None) -> None:
+            if answer is None:
+                self.apart.turn_changed(turn_id)
+
+        offer = self._offer(turn_id)
+        if offer is not None:
+            self.link.post(offer, then)
 
     async def _everything(self) -> list[Any]:
         entries: list[Any] = []

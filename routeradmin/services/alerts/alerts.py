@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from django.db import DatabaseError
+from django.db import Error
 
 from routeradmin.services.alerts import record
 from routeradmin.services.alerts.conditions import Drops, present
@@ -86,7 +86,7 @@ async def _on_writer(runtime: Runtime, work: Callable[[], None]) -> bool:
     """Whether it could be done; a database that is gone is no reason to stop."""
     try:
         await asyncio.get_running_loop().run_in_executor(runtime.writer, work)
-    except DatabaseError as problem:
+    except Error as problem:
         log.warning("alerts go on, but were not written down: %s", problem)
         return False
     return True

@@ -135,6 +135,12 @@ def _process(runtime: Runtime) -> Iterator[str]:
     yield single(
         "routeradmin_journal_waiting", "gauge", "Records that wait to be written.", journal.waiting
     )
+    yield single(
+        "routeradmin_reports_dropped_total",
+        "counter",
+        "Reports taken down for later that came to nothing: too many, or of a lease never found.",
+        runtime.postponed.dropped,
+    )
     name = "routeradmin_degraded"
     yield head(name, "gauge", "1 while the process goes on without this.")
     known = sorted({*DEPENDENCIES, *runtime.degraded})
