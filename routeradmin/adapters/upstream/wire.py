@@ -129,8 +129,9 @@ class Wire(ResponseHandler):
             self._parsing = False
         fault = self.exception()
         if fault is not None and self._payload is not None and not self._payload.is_eof():
-            # aiohttp tells only those who wait for a head.
-            self._payload.set_exception(fault)
+            # aiohttp tells only those who wait for a head. Soon, because a reader that was woken
+            # for the end of a chunk goes back to waiting without a look at what has come since.
+            self._loop.call_soon(self._payload.set_exception, fault)
         then, self._then = self._then, None
         if then is not None:
             then()
