@@ -110,7 +110,7 @@ class Pump:
         """Judge the frames that the chunk completes; the good ones wait in ``_out``."""
         for event in self._events.feed(chunk):
             if not event.data:
-                if self._progress.visible_events:
+                if self._seen or self._progress.visible_events:
                     self._out.append(event.raw)  # a comment keeps the client's line open too
                 continue
             kind, document = self._judge.see(event)

@@ -168,6 +168,39 @@ def test_over_tls_nothing_that_came_unasked_is_an_answer_either(tmp_path: Path) 
     beside(at_first(evil), test, tls=tls(tmp_path))
 
 
+def test_through_a_tunnel_connections_are_used_again_while_they_are_clean(tmp_path: Path) -> None:
+    resting, context = asyncio.Event(), tls(tmp_path)
+
+    async def tunnel(peer: Peer) -> None:
+        assert (await peer.request()).startswith(b"CONNECT ")
+        await peer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+        await peer.secure(context)
+
+    async def script(peer: Peer) -> None:
+        await tunnel(peer)
+        for _ in range(2):
+            await peer.request()
+            await peer.write(plain(b"yours"))
+        if not resting.is_set():
+            await resting.wait()
+            await peer.write(SECOND)
+        await peer.gone()
+
+    async def test(client: UpstreamClient, upstream: Upstream) -> None:
+        proxy = upstream.url.split("/v1")[0]
+        settings = replace(PATIENT, ca_file=str(tmp_path / "chain.pem"), proxy=proxy)
+        asked = UpstreamCall(upstream.url.replace("http:", "https:"), settings=settings)
+        for _ in range(2):
+            assert (await fetch(client, asked))[1] == b"yours"
+        assert upstream.connections == 1
+        resting.set()
+        await upstream.closed.wait()
+        assert (await fetch(client, asked))[1] == b"yours"
+        assert upstream.connections == 2
+
+    beside(script, test)
+
+
 def test_an_answer_that_began_before_the_request_was_sent_ends_the_connection() -> None:
     async def evil(peer: Peer) -> None:
         answer = plain(b"first")
