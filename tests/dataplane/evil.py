@@ -289,6 +289,8 @@ def _floods(stream: bool) -> Iterator[Evil]:
     if stream:
         quiet = b'data: {"choices": []}\n\n' * 10_000
         yield Evil("endless-quiet-frames", stream, RETRIED, (head,), more=quiet)
+        ended = head + _body(stream)
+        yield Evil("endless-marks", stream, GOOD, (ended,), more=b"data: [DONE]\n\n")
         yield Evil("endless-event", stream, RETRIED, (head,), more=b"data: [\n" * 100_000)
 
 
