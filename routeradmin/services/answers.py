@@ -7,13 +7,15 @@ from typing import Any
 
 import orjson
 
-from routeradmin.adapters.upstream import UpstreamFailure
+from routeradmin.adapters import json_text
+from routeradmin.adapters.upstream import UNREADABLE, UpstreamFailure
 from routeradmin.engine.outcome import AttemptFacts, Ending
 
 Redact = Callable[[str], str]
 
 SEARCHED_CHARS = 20_000
 KEPT_CHARS = 500
+_UNDONE = frozenset({"", "identity", "gzip", "deflate"})
 # What a whole answer of each protocol must hold; the model list is checked for being JSON alone.
 _PROOF = {
     "chat-completions": "choices",
@@ -45,7 +47,10 @@ def of_answer(
         return _faulty(Ending.ERROR_INSIDE, status, headers, document, body, redact)
     if document is None or not is_whole(document, protocol):
         return AttemptFacts(
-            Ending.MALFORMED, status, headers, message=redact(wrong_with(document, protocol))
+            Ending.MALFORMED,
+            status,
+            headers,
+            message=redact(wrong_with(document, protocol, headers)),
         )
     return AttemptFacts(Ending.SUCCESS, status, headers)
 
@@ -63,7 +68,14 @@ def is_whole(document: Any, protocol: str | None) -> bool:
     return isinstance(proof, list) and (bool(proof) or protocol in ("messages", "responses"))
 
 
-def wrong_with(document: Any, protocol: str | None) -> str:
+def is_unreadable(headers: Mapping[str, str]) -> bool:
+    """Whether the body is compressed in a way that was neither asked for nor undone."""
+    return headers.get("content-encoding", "").strip().lower() not in _UNDONE
+
+
+def wrong_with(document: Any, protocol: str | None, headers: Mapping[str, str]) -> str:
+    if document is None and is_unreadable(headers):
+        return UNREADABLE
     if document is None:
         return "the upstream answered 200 with something that is not JSON"
     return f"the upstream answered 200 without any {_PROOF.get(protocol or '', 'content')}"
@@ -72,7 +84,7 @@ def wrong_with(document: Any, protocol: str | None) -> str:
 def as_json(body: bytes) -> Any:
     """The body as JSON, None if it is none."""
     try:
-        return orjson.loads(body)
+        return json_text.loads(body)
     except orjson.JSONDecodeError:
         return None
 

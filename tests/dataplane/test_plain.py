@@ -42,6 +42,62 @@ def test_the_answer_is_passed_on_as_it_is(gate: Gateway) -> None:
     assert gate.post().body.decode() == body
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_half_a_character_is_passed_on_as_it_is_spelled(gate: Gateway, stream: bool) -> None:
+    """Who cuts a text in the middle of a character, or streams it in halves, writes such."""
+    gate.use(document(gate.upstream, "a"))
+    whole = r'{"choices":[{"message":{"content":"cut \ud83d"}}]}'
+    frames = [
+        r'data: {"choices":[{"index":0,"delta":{"content":"\ud83d"}}]}' + "\n\n",
+        r'data: {"choices":[{"index":0,"delta":{"content":"\ude00"},"finish_reason":"stop"}]}'
+        + "\n\n",
+        "data: [DONE]\n\n",
+    ]
+    kind = {"headers": {"content-type": "text/event-stream"}}
+    gate.script("a", {"chunks": frames, **kind} if stream else {"body": whole})
+    asked = rb'{"model":"chat","messages":[{"role":"user","content":"cut \ud83d"}],"stream":%s}'
+    answer = gate.post(asked % (b"true" if stream else b"false"))
+    assert answer.status == 200
+    assert answer.body.decode() == ("".join(frames) if stream else whole)
+
+
+@pytest.mark.parametrize("said", ["messages", "chat-completions"])
+def test_half_a_character_is_an_unknown_one_in_another_protocol(gate: Gateway, said: str) -> None:
+    gate.use(document(gate.upstream, "a", deployments={"a": {"protocol": said}}))
+    path = "/v1/chat/completions" if said == "messages" else "/v1/messages"
+    bodies = {
+        "messages": r'{"type":"message","id":"m","role":"assistant","model":"a",'
+        r'"stop_reason":"end_turn",'
+        r'"usage":{"input_tokens":1,"output_tokens":1},'
+        r'"content":[{"type":"text","text":"cut \ud83d"}]}',
+        "chat-completions": r'{"object":"chat.completion","id":"c","model":"a","choices":'
+        r'[{"index":0,"finish_reason":"stop",'
+        r'"message":{"role":"assistant","content":"cut \ud83d"}}]}',
+    }
+    gate.script("a", {"body": bodies[said]})
+    asked = rb'{"model":"chat","max_tokens":9,"messages":[{"role":"user","content":"cut \ud83d"}]}'
+    answer = gate.post(asked, path)
+    assert answer.status == 200
+    assert "cut \ufffd" in answer.body.decode()
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "compress", "gzip, br"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_in_an_unknown_encoding_is_said_to_be_one(
+    gate: Gateway, encoding: str, stream: bool
+) -> None:
+    gate.use(document(gate.upstream, "a", policy={"retry": {"max_attempts": 1}}))
+    kind = "text/event-stream" if stream else "application/json"
+    headers = {"content-encoding": encoding, "content-type": kind}
+    gate.script("a", {"headers": headers, "body": {"base64": "GwwA+KU="}})
+    answer = gate.post(stream=stream, headers={"accept-encoding": "br, zstd"})
+    assert (answer.status, answer.halt) == (502, "exhausted")
+    assert "compressed in a way that cannot be read" in answer.error["message"]
+    attempt = gate.record["attempts"][0]
+    assert (attempt["class"], attempt["dispatch"]) == ("transient", "accepted")
+    assert gate.last_call()["headers"]["accept-encoding"] == "identity"
+
+
 def test_the_turn_record_comes_on_request(gate: Gateway) -> None:
     gate.use(document(gate.upstream, "a", policy={}))
     gate.script("a", {"status": 500}, repeat="once")

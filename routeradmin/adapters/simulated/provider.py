@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from routeradmin.adapters import json_text
 from routeradmin.adapters.simulated import ask as asking
 from routeradmin.adapters.simulated import control, errors, faults, model_list
 from routeradmin.adapters.simulated.ask import Ask, Json
@@ -187,6 +188,6 @@ class SimulatedProvider:
 
 def _json(payload: bytes) -> Any:
     try:
-        return orjson.loads(payload)
+        return json_text.loads(payload)
     except orjson.JSONDecodeError:
         return None

@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 
+from routeradmin.adapters import json_text
+
 Json = dict[str, Any]
 
 CHAT_FINISH = {
@@ -96,7 +98,7 @@ def _count(figures: Any, name: str) -> int | None:
 
 def tool_input(arguments: str) -> Json:
     """A tool call's arguments as an object. Raises ValueError where they are none."""
-    value = orjson.loads(arguments) if arguments.strip() else {}
+    value = json_text.loads(arguments) if arguments.strip() else {}
     if not isinstance(value, dict):
         raise ValueError("tool arguments are not an object")
     return value

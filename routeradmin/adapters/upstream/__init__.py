@@ -5,10 +5,16 @@ from __future__ import annotations
 from routeradmin.adapters.upstream.answer import UpstreamAnswer
 from routeradmin.adapters.upstream.call import EndpointSettings, UpstreamCall, path_segment
 from routeradmin.adapters.upstream.client import UpstreamClient
-from routeradmin.adapters.upstream.failures import Dispatch, FailureKind, UpstreamFailure
+from routeradmin.adapters.upstream.failures import (
+    UNREADABLE,
+    Dispatch,
+    FailureKind,
+    UpstreamFailure,
+)
 from routeradmin.adapters.upstream.head import CommonHeaders
 
 __all__ = [
+    "UNREADABLE",
     "CommonHeaders",
     "Dispatch",
     "EndpointSettings",

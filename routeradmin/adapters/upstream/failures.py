@@ -35,6 +35,11 @@ _EXPIRED: dict[Expired, str] = {
     "timeout-total": "the answer was not complete in the total time",
 }
 
+UNREADABLE = (
+    "the answer is compressed in a way that cannot be read here, though none was asked for; gzip "
+    "and deflate can be"
+)
+
 # What the library raises for an exchange that went wrong.
 LIBRARY_ERRORS = (aiohttp.ClientError, OSError, aiohttp.http.HttpProcessingError)
 
@@ -73,6 +78,9 @@ def failure_of(
         kind, message = _before_sending(problem)
     elif expired is not None:
         kind, message = expired, _EXPIRED[expired]
+    elif _is_malformed(problem) and not isinstance(problem, aiohttp.ClientPayloadError):
+        # Said by the head of an answer, whose body will not be read.
+        kind, dispatch, message = "protocol", "accepted", UNREADABLE
     else:
         kind, message = _after(problem)
     return UpstreamFailure(kind, dispatch, message)
@@ -119,6 +127,7 @@ def _after(problem: BaseException) -> tuple[FailureKind, str]:
 
 
 def _is_malformed(problem: BaseException) -> bool:
+    """Whether it is about the body's encoding: the head's word for it, or the body itself."""
     return isinstance(problem.__cause__, aiohttp.http_exceptions.ContentEncodingError)
 
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from routeradmin.adapters import json_text
+
 _MODEL = b'"model"'
 _COLON = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*")
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
@@ -34,7 +36,7 @@ class Span(NamedTuple):
 def parse(raw: bytes) -> dict[str, Any]:
     """The body as an object. Raises BadBody."""
     try:
-        document = orjson.loads(raw)
+        document = json_text.loads(raw)
     except orjson.JSONDecodeError as problem:
         raise BadBody("The body is not valid JSON; send one JSON object in UTF-8.") from problem
     if not isinstance(document, dict):
@@ -99,7 +101,7 @@ def spans_of(raw: bytes, name: str) -> list[Span]:
                 spans.append(_trimmed(raw, start, token.start()))
             key, start = None, -1
         elif key is None:
-            key = orjson.loads(token.group())
+            key = json_text.loads(token.group())
             if key == name:
                 start = raw.index(b":", token.end()) + 1
     return spans
@@ -118,14 +120,24 @@ def asking_for_usage(raw: bytes, document: dict[str, Any]) -> bytes:
     options = document.get("stream_options")
     if isinstance(options, dict) and options.get("include_usage") is True:
         return raw
-    wanted = {**(options if isinstance(options, dict) else {}), "include_usage": True}
-    text = orjson.dumps(wanted)
-    if "stream_options" in document:
-        for span in reversed(spans_of(raw, "stream_options")):
-            raw = raw[: span.start] + text + raw[span.end :]
-        return raw
-    end = raw.rindex(b"}")
-    return raw[:end] + b',"stream_options":' + text + raw[end:]
+    if "stream_options" not in document:
+        return with_member(raw, "stream_options", {"include_usage": True})
+    for span in reversed(spans_of(raw, "stream_options")):
+        text = _with_usage(raw[span.start : span.end])
+        raw = raw[: span.start] + text + raw[span.end :]
+    return raw
+
+
+def _with_usage(options: bytes) -> bytes:
+    """The text of ``stream_options`` with ``include_usage`` true and all else as it was."""
+    if not options.startswith(b"{"):
+        return b'{"include_usage":true}'
+    spans = spans_of(options, "include_usage")
+    if not spans:
+        return with_member(options, "include_usage", True)
+    for span in reversed(spans):
+        options = options[: span.start] + b"true" + options[span.end :]
+    return options
 
 
 def without_member(raw: bytes, name: str) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from routeradmin.adapters import json_text
 from routeradmin.adapters.sse import Event
 from routeradmin.services.answers import error_in
 from routeradmin.services.inference.facts import CHAT, COMPLETIONS, MESSAGES, RESPONSES
@@ -68,7 +69,7 @@ def judge_for(protocol: str, choices: int, *, hide_usage: bool) -> Judge:
 
 def document_of(event: Event) -> dict[str, Any]:
     try:
-        document = orjson.loads(event.data)
+        document = json_text.loads(event.data)
     except orjson.JSONDecodeError:
         raise BadFrame("the stream holds a frame that is not JSON") from None
     if not isinstance(document, dict):

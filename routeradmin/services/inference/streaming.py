@@ -32,7 +32,8 @@ async def stream(job: Job, progress: Progress, sink: Sink) -> Attempted:
         async with job.client.send(job.call) as answer:
             progress.upstream_s += perf_counter() - waiting
             kind = answer.headers.get("content-type", "").lower()
-            if answer.status != 200 or any(word in kind for word in _WHOLE_TYPES):
+            is_whole = answer.status != 200 or any(word in kind for word in _WHOLE_TYPES)
+            if is_whole or answers.is_unreadable(answer.headers):
                 return await attempt.refused(job, progress, answer)
             return await Pump(job, progress, sink, answer).run()
     except UpstreamFailure as failure:

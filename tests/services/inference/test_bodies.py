@@ -74,11 +74,11 @@ def test_what_is_no_object_is_refused(raw: bytes) -> None:
         (b'{"stream_options":null,"a":1}', b'{"stream_options":{"include_usage":true},"a":1}'),
         (
             b'{"stream_options":{"x": 1},"a":{"stream_options":0}}',
-            b'{"stream_options":{"x":1,"include_usage":true},"a":{"stream_options":0}}',
+            b'{"stream_options":{"x": 1,"include_usage":true},"a":{"stream_options":0}}',
         ),
         (
             b'{"stream_options": {"include_usage": false} }',
-            b'{"stream_options": {"include_usage":true} }',
+            b'{"stream_options": {"include_usage": true} }',
         ),
         (
             b'{"stream_options": {"include_usage": true} }',
@@ -120,3 +120,35 @@ def test_the_one_model_of_a_large_body_is_found(nested: bytes) -> None:
     text = "word \\n \\u00e9 " * 200_000
     raw = b'{"messages":[{"content":"' + text.encode() + b'"}]' + nested + b',"model":"chat"}'
     assert [raw[start:end] for start, end in model_spans(raw)] == [b'"chat"']
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'{"stream":true }', b'{"stream":true,"stream_options":{"include_usage":true}}'),
+        (
+            b'{"stream_options" : {"include_usage" :false,"q" :1.50, "big":98765432109876543210}}',
+            b'{"stream_options" : {"include_usage" :true,"q" :1.50, "big":98765432109876543210}}',
+        ),
+        (b'{"stream_options":{ "q" : 1 }}', b'{"stream_options":{ "q" : 1,"include_usage":true}}'),
+        (b'{"stream_options":{ }}', b'{"stream_options":{"include_usage":true}}'),
+        (b'{"stream_options": null }', b'{"stream_options": {"include_usage":true} }'),
+        (
+            b'{"stream_options":1,"x":0,"stream_options":{"include_usage":0,"include_usage":null}}',
+            b'{"stream_options":{"include_usage":true},"x":0,'
+            b'"stream_options":{"include_usage":true,"include_usage":true}}',
+        ),
+        (
+            b'{"stream_options":{"include_usage":true , "q":1}}',
+            b'{"stream_options":{"include_usage":true , "q":1}}',
+        ),
+    ],
+)
+def test_asking_for_usage_changes_that_alone(before: bytes, after: bytes) -> None:
+    assert asking_for_usage(before, parse(before)) == after
+
+
+def test_half_a_character_keeps_its_spelling() -> None:
+    raw = rb'{"\udc00":1,"messages":[{"content":"cut \ud83d"}],"model":"ch\ud83d"}'
+    assert parse(raw)["messages"] == [{"content": "cut \ufffd"}]
+    assert renamed(raw) == raw.replace(rb"ch\ud83d", b"up/stream")
