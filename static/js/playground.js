@@ -110,9 +110,16 @@ document.addEventListener("DOMContentLoaded", () => {
     $("turn-link").hidden = false;
   }
 
+  // Apart from the answer, whose beginning may stand above it.
+  function showFault(words) {
+    $("fault").textContent = words;
+    $("fault").hidden = false;
+    $("answer").hidden = !$("answer").textContent;
+  }
+
   function take(document_) {
     if (document_.routeradmin) showTurn(document_.routeradmin);
-    if (document_.error) $("answer").textContent += document_.error.message ?? "error";
+    if (document_.error) showFault(document_.error.message ?? "error");
     for (const choice of document_.choices ?? []) {
       $("answer").textContent += choice.delta?.content ?? choice.message?.content ?? choice.text ?? "";
     }
@@ -157,6 +164,8 @@ document.addEventListener("DOMContentLoaded", () => {
     running = new AbortController();
     const started = performance.now();
     $("answer").textContent = "";
+    $("answer").hidden = false;
+    $("fault").hidden = true;
     $("attempts").replaceChildren();
     $("turn-link").hidden = true;
     $("routing-card").hidden = true;

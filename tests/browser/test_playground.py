@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import SCRIPT, Complaints
+from tests.browser.serving import KEY, Site
 
 pytestmark = pytest.mark.browser
 
@@ -58,3 +59,27 @@ def test_the_parts_of_a_decision_are_told_in_words(page: Page, complaints: Compl
     expect(page.locator("#status")).to_contain_text("ms")
     expect(page.locator("#routing-card")).to_be_hidden()
     assert complaints == []
+
+
+def test_a_failure_stands_apart_from_what_was_answered(
+    page: Page, site: Site, complaints: Complaints
+) -> None:
+    site.play(
+        {"break_after": "text", "break_nth": 2, "text": "two words and more"}, {"status": 400}
+    )
+    page.goto("/playground?model=other")
+    page.fill("#key", KEY)
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#attempts")).to_contain_text("halt: visible-output")
+    expect(page.locator("#answer")).to_have_text("two words")
+    expect(page.locator("#fault")).to_contain_text("broke off in the middle of its answer")
+    assert complaints == []
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#attempts")).to_contain_text("halt: ineligible-failure")
+    expect(page.locator("#status")).to_contain_text("HTTP 400")
+    expect(page.locator("#answer")).to_be_hidden()
+    expect(page.locator("#fault")).to_be_visible()
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#attempts")).to_contain_text("halt: succeeded")
+    expect(page.locator("#answer")).not_to_be_empty()
+    expect(page.locator("#fault")).to_be_hidden()

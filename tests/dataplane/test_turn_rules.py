@@ -88,11 +88,16 @@ def test_a_rate_limit_list_is_for_rate_limits_and_context_has_its_own(gate: Gate
             fallback_enabled=True,
         )
     )
-    gate.script("a", limited(1), {"status": 400, "error": {"code": "context_length_exceeded"}})
-    assert gate.post(model="other").headers["x-routeradmin-deployment"] == "rr"
-    gate.clock.advance(2)
-    assert_halted(gate.post(), "ineligible-failure", 400, "context_length_exceeded")
-    assert gate.calls("gg") == 0
+    too_long = {"status": 400, "error": {"code": "context_length_exceeded"}}
+    for model in ("chat", "other"):
+        gate.clock.advance(10)
+        gate.script("a", limited(1), too_long, BROKEN)
+        assert gate.post(model=model).headers["x-routeradmin-deployment"] == "rr"
+        gate.clock.advance(2)
+        refused = gate.post(model=model)
+        assert_halted(refused, "ineligible-failure", 400, "context_length_exceeded")
+        assert gate.calls("gg") == (model == "other")
+        assert gate.post(model=model).headers["x-routeradmin-deployment"] == "gg"
 
 
 @pytest.mark.parametrize(
@@ -202,18 +207,37 @@ def test_one_attempt_in_total_is_an_attempt_bound(gate: Gateway) -> None:
 def test_a_stream_starts_over_with_the_next_credential_before_its_first_byte(
     gate: Gateway, rotates: bool
 ) -> None:
-    policy = {"turn": {"move_on_unauthorized": True, "rotate": rotates}}
+    policy = {
+        "retry": {"stream_max_attempts": 2 if rotates else 1},
+        "turn": {"move_on_unauthorized": True, "rotate": rotates},
+    }
     keys = {"a": {"keys": ["k1", "k2"]}}
     gate.use(document(gate.upstream, "a", policy=policy, deployments=keys, strategy="fill_first"))
     gate.script("a", {"status": 401}, repeat="once")
     answer = gate.post(stream=True)
+    tried = [attempt["credential"] for attempt in gate.record["attempts"]]
     if rotates:
         assert answer.text
         assert answer.events[-1] == "[DONE]"
-        assert gate.calls("a") == 2
+        assert not any("error" in frame for frame in answer.frames)
+        assert (gate.calls("a"), tried) == (2, ["k1", "k2"])
     else:
         assert answer.status == 502
-        assert gate.calls("a") == 1
+        assert (gate.calls("a"), tried) == (1, ["k1"])
+
+
+def test_a_stream_that_is_unauthorized_after_its_first_byte_does_not_start_over(
+    gate: Gateway,
+) -> None:
+    policy = {"turn": {"move_on_unauthorized": True}}
+    keys = {"a": {"keys": ["k1", "k2"]}}
+    gate.use(document(gate.upstream, "a", policy=policy, deployments=keys, strategy="fill_first"))
+    gate.script("a", {"error_in_200": {"code": "invalid_api_key"}, "error_after": "text"})
+    answer = gate.post(stream=True)
+    assert answer.status == 200
+    assert "error" in answer.frames[-1]
+    assert gate.calls("a") == 1
+    assert gate.record["halt"] == "visible-output"
 
 
 def test_round_robin_takes_each_providers_keys_in_turn(gate: Gateway) -> None:
