@@ -125,7 +125,10 @@ class RouteDraft(Draft):
         required=False,
     )
     when_exhausted = forms.ChoiceField(
-        label="When nothing is available", choices=WHEN_EXHAUSTED, initial="fail"
+        label="When nothing is available",
+        choices=WHEN_EXHAUSTED,
+        initial="fail",
+        help_text="Only after the fallback routes of the policy, if fallback is on.",
     )
     max_wait_s = number("Longest wait, seconds", "Only with “wait”.")
     affinity_ttl_s = number("Session affinity, seconds", "0 or empty: off.")
