@@ -13,10 +13,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from django import forms
 
+from routeradmin.console import curl
 from routeradmin.console.fields import One
 
 STEP = "__"
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
+UNSHOWN = "as typed, never shown"
 OWN_FIELDS = ("version", "seen", "reason")
 
 
@@ -126,6 +128,24 @@ class Draft(forms.Form):
     def patch(self) -> dict[str, Any]:
         """The touched fields as the API takes them."""
         return nested(self.touched())
+
+    def changes(self) -> list[Difference]:
+        """What a save would change of what was shown, and what of a new object is not empty."""
+        seen = self._seen()
+        return [
+            Difference(
+                str(self.fields[name].label or name),
+                shown(seen.get(name)),
+                "",
+                UNSHOWN if name in curl.SECRETS else shown(value),
+            )
+            for name, value in self.touched().items()
+            if seen or _present(value)
+        ]
+
+    def consequences(self) -> list[str]:
+        """What follows from a save beyond the fields themselves, in sentences."""
+        return []
 
     def rebased(self, current: Mapping[str, Any], version: int) -> tuple[Self, list[Difference]]:
         """The form to show after a conflict: what was typed stays, the rest is what it is now."""

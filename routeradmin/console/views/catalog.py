@@ -20,7 +20,7 @@ from routeradmin.console.htmx import see_other
 from routeradmin.console.listing import listing
 from routeradmin.console.nouns import Noun, as_cell
 from routeradmin.console.questions import Affected, Answer, Question, ask
-from routeradmin.console.sheets import CHECK, Sheet
+from routeradmin.console.sheets import CHECK, PREVIEW, Sheet
 from routeradmin.console.wording import one_of
 from routeradmin.journal.models import AuditEntry
 from routeradmin.services import changes, runtime
@@ -188,7 +188,7 @@ def _given(form: Draft) -> dict[str, Any]:
 
 def _only_tries(request: HttpRequest) -> bool:
     """``preview`` is asked for by a button, ``check`` by the page while somebody types."""
-    return request.POST.get("do") in ("preview", CHECK)
+    return request.POST.get("do") in (PREVIEW, CHECK)
 
 
 def _previewed(

@@ -35,7 +35,13 @@ def show(request: HttpRequest) -> HttpResponse:
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
-    sheet = Sheet(NOUN, reverse("users-new"), reverse("users"), key="username")
+    sheet = Sheet(
+        NOUN,
+        reverse("users-new"),
+        reverse("users"),
+        key="username",
+        call=lambda form: curl.create("users", form.typed()),
+    )
     if request.method != "POST":
         return sheet.show(request, NewUserDraft())
 
@@ -50,7 +56,13 @@ def create(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     user = _found(name)
-    sheet = Sheet(NOUN, reverse("users-edit", args=[name]), reverse("users"), name)
+    sheet = Sheet(
+        NOUN,
+        reverse("users-edit", args=[name]),
+        reverse("users"),
+        name,
+        call=lambda form: curl.update("users", name, form.patch()),
+    )
     save = partial(changes.update_user, name)
     return sheet.edit(request, UserDraft, changes.user_values(user), user.version, save)
 
