@@ -91,7 +91,7 @@ def test_without_javascript_an_action_leads_back_to_the_page(
 def test_a_viewer_may_not_act(catalog: Runtime, as_viewer: Client) -> None:
     answer = as_viewer.post("/act", {**NEAR, "action": "drain"})
     assert answer.status_code == 403
-    assert b"<b>operator</b>" in answer.content
+    assert b"<b>Operator</b>" in answer.content
     assert wanted(catalog) == "enabled"
 
 

@@ -75,9 +75,9 @@ class UserDraft(Draft):
     role = forms.ChoiceField(
         label="Role",
         choices=(
-            (Role.VIEWER, "viewer: looks"),
-            (Role.OPERATOR, "operator: also acts on deployments and cooldowns"),
-            (Role.ADMIN, "admin: also changes catalog, keys and users"),
+            (Role.VIEWER, "Viewer: looks"),
+            (Role.OPERATOR, "Operator: also acts on deployments and cooldowns"),
+            (Role.ADMIN, "Admin: also changes catalog, keys and users"),
         ),
         initial=Role.VIEWER,
     )

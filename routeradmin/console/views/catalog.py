@@ -103,6 +103,7 @@ def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
         if trying:
             call = curl.create(noun.slug, values)
             return sheet.show(request, form, **_previewed(noun, saved, values, call))
+        writes.tell(request, saved.own)
         return see_other(request, errands.onward(request, saved.id, noun.url(saved.id)))
 
     return sheet.take(request, form_class(request.POST), create)
@@ -169,6 +170,7 @@ def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
             values = nested({**_given(form), noun.key: uid})
             call = curl.update(noun.slug, uid, form.patch())
             return sheet.show(request, form, **_previewed(noun, saved, values, call))
+        writes.tell(request, saved.own)
         return see_other(request, noun.url(uid))
 
     return sheet.take(request, noun.form(request.POST, exists=True), save)

@@ -27,6 +27,7 @@ from routeradmin.console.nouns import (
     health_of,
     link,
     named,
+    providers_by_name,
     state_of,
     tags_of,
 )
@@ -79,7 +80,7 @@ NOUN = Noun(
         Choice(
             "provider",
             "Provider",
-            lambda index: sorted(index.providers),
+            providers_by_name,
             lambda entry, index: entry.provider_id,
         ),
         STATE_CHOICE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import board, panels, saved_views, shared_boards
+from routeradmin.console import board, catalog, panels, saved_views, shared_boards
 from routeradmin.console.htmx import varied, wants_fragment
 from routeradmin.engine.describe import utc_text
 from routeradmin.engine.state import CandidateKey
@@ -82,6 +83,11 @@ def _made(asked: shared_boards.Asked) -> str:
     return render_to_string("console/live/_board.html", context)
 
 
+def _providers(shown: Collection[str]) -> list[tuple[str, str]]:
+    """Those that have candidates, with their names."""
+    return [(uid, name) for uid, name in catalog.Choices("providers")() if uid in shown]
+
+
 def _board(wanted: board.Filter) -> dict[str, Any]:
     current = runtime.get()
     state, snapshot = live.state_json(current), current.current.snapshot
@@ -103,6 +109,6 @@ def _board(wanted: board.Filter) -> dict[str, Any]:
         "doing": board.DOING,
         "sorts": board.SORTS,
         "groupings": board.GROUPINGS,
-        "providers": sorted({row["provider"] for row in rows}),
+        "providers": _providers({row["provider"] for row in rows}),
         "routes": sorted(((r.id, r.alias) for r in snapshot.routes.values()), key=lambda p: p[1]),
     }
