@@ -129,6 +129,10 @@ class Draft(forms.Form):
         """The touched fields as the API takes them."""
         return nested(self.touched())
 
+    def rearranged(self) -> Self | None:
+        """The form as it is shown again after a button that moves parts of it; None without one."""
+        return None
+
     def changes(self) -> list[Difference]:
         """What a save would change of what was shown, and what of a new object is not empty."""
         seen = self._seen()

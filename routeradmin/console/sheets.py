@@ -104,6 +104,9 @@ class Sheet:
         self, request: HttpRequest, form: Form, do: Callable[[Form], HttpResponse]
     ) -> HttpResponse:
         """``do`` with a valid form; the form again, as typed, where that or it is refused."""
+        moved = form.rearranged()
+        if moved is not None:
+            return self.show(request, moved)
         if not form.is_valid():
             return self.show(request, form, REFUSED)
         if self.call is not None and request.POST.get("do") in (PREVIEW, CHECK):
