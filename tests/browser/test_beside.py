@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, expect
 
 from tests.browser.conftest import Complaints
 from tests.browser.serving import Site
@@ -193,6 +193,8 @@ def test_other_pages_show_the_state_of_this_moment(
 def test_a_page_stands_still_while_a_question_is_open_on_it(
     page: Page, site: Site, restored: int, complaints: Complaints
 ) -> None:
+    sockets: list[WebSocket] = []
+    page.on("websocket", lambda socket: sockets.append(socket))
     page.goto("/deployments/alpha")
     expect(page.locator("#link-state")).to_have_text("live")
     page.get_by_role("link", name="Delete").click()
@@ -200,13 +202,25 @@ def test_a_page_stands_still_while_a_question_is_open_on_it(
     expect(dialog).to_be_visible()
     read = []
     page.on("request", lambda one: read.append(one) if one.url.endswith("/alpha") else None)
-    site.call("PATCH", "deployments/alpha", {"tags": ["new-tag"]})
+    published = f'"revision":{restored + 1}'
+    with sockets[0].expect_event("framereceived", lambda frame: published in frame):
+        site.call("PATCH", "deployments/alpha", {"tags": ["new-tag"]})
     site.cool("alpha")
     expect(page.locator("#now .s-cooling")).to_be_visible()  # frames come in their order
     assert read == []
     dialog.get_by_role("link", name="Keep it").click()
     expect(page.locator("#settings")).to_contain_text("new-tag")
     assert complaints == []
+    site.call("DELETE", "deployments/alpha?cascade=true")
+    expect(page.locator("#gone")).to_be_visible()
+    expect(page.locator("#link-state")).to_have_text("deleted")
+    beside = page.context.new_page()
+    beside.goto("/deployments/beta")
+    expect(beside.locator("#link-state")).to_have_text("live")
+    read.clear()
+    site.call("PATCH", "deployments/beta", {"tags": ["later-tag"]})
+    expect(beside.locator("#settings")).to_contain_text("later-tag")
+    assert read == []  # the same frame reached both; what is gone is asked for no more
 
 
 def test_events_come_by_themselves_and_wait_while_the_list_is_pointed_at(

@@ -352,7 +352,7 @@ def test_targets_are_moved_removed_and_added_by_plain_buttons(
 ) -> None:
     """What the page's script does at once, the server does for a browser without it."""
     address = "/edit/routes/chat"
-    given = filled(as_admin, address) | {"alias": "typed", "id": ""}
+    given = filled(as_admin, address) | {"name": "typed"}
     rows = {name: given.pop(f"targets-{name}") for name in ("id", "tier", "deployment")}
 
     def pressed(button: str) -> list[tuple[str, str, str]]:
@@ -360,7 +360,7 @@ def test_targets_are_moved_removed_and_added_by_plain_buttons(
         answer = as_admin.post(address, given | sent | {"targets-do": button})
         page = answer.content.decode()
         assert answer.status_code == 200
-        assert 'name="alias" value="typed"' in page
+        assert 'name="name" value="typed"' in page
         assert 'role="alert"' not in page
         shown = filled_from(page)
         rows.update({name: shown[f"targets-{name}"] for name in rows})
