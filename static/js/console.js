@@ -95,6 +95,8 @@
       event.preventDefault();
       complain(answer.status === 503
         ? "Not saved: the database cannot be reached. What you typed is still here; try again."
+        : answer.status === 404
+        ? "It is not there any more: somebody deleted it. What you typed is still here."
         : answer.status === 403
         ? "Not allowed: your role lacks this right, or the page is too old. Load it again."
         : `The server answered ${answer.status}. Load the page again to see what is in force.`);

@@ -401,3 +401,17 @@ def test_what_a_save_was_warned_of_is_told_on_the_next_page(
     given.pop("fallback_enabled")
     answer = as_admin.post("/edit/routes/chat", given, follow=True)
     assert "Saved, and worth a look:" in answer.content.decode()
+
+
+def test_what_was_deleted_while_it_was_edited_is_told_and_nothing_typed_is_lost(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = filled(as_admin, "/edit/deployments/spare") | {"weight": "77"}
+    changes.delete("deployments", "spare", BY, if_match="*")
+    for do in ("", "preview", "check"):
+        answer = as_admin.post("/edit/deployments/spare", given | {"do": do})
+        page = answer.content.decode()
+        assert answer.status_code == (200 if do == "check" else 422)
+        assert "spare was deleted meanwhile" in page
+        assert 'name="weight" value="77"' in page
+    assert as_admin.get("/edit/deployments/spare").status_code == 404

@@ -54,7 +54,7 @@ def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     index = catalog.index()
     entry = noun.find(index, uid)
     if entry is None:
-        raise Http404(f"There is no {noun.one} {uid!r}.")
+        raise _not_there(noun, uid)
     context = {
         "place": place,
         "noun": noun,
@@ -150,8 +150,11 @@ def _cloned(request: HttpRequest, noun: Noun) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     # The version first: if the object changes in between, saving is refused, not the other way.
-    version, sheet = _version(noun, uid), _sheet(noun, uid)
+    # One that is gone is told by the save itself, with everything that was typed.
+    version, sheet = rows.version_of(noun.kind, uid), _sheet(noun, uid)
     if request.method != "POST":
+        if version is None:
+            raise _not_there(noun, uid)
         values = changes.values_of(catalog.document(), noun.slug, uid)
         return sheet.show(request, noun.form.showing(values, version))
 
@@ -179,8 +182,12 @@ def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
 def _version(noun: Noun, uid: str) -> int:
     version = rows.version_of(noun.kind, uid)
     if version is None:
-        raise Http404(f"There is no {noun.one} {uid!r}.")
+        raise _not_there(noun, uid)
     return version
+
+
+def _not_there(noun: Noun, uid: str) -> Http404:
+    return Http404(f"There is no {noun.one} {uid!r}.")
 
 
 def _given(form: Draft) -> dict[str, Any]:
