@@ -139,13 +139,20 @@ class Draft(forms.Form):
         return [
             Difference(
                 str(self.fields[name].label or name),
-                shown(seen.get(name)),
+                self._told(name, seen.get(name)),
                 "",
-                UNSHOWN if name in curl.SECRETS else shown(value),
+                UNSHOWN if name in curl.SECRETS else self._told(name, value),
             )
             for name, value in self.touched().items()
             if seen or _present(value)
         ]
+
+    def _told(self, name: str, value: Any) -> str:
+        """The value as the field calls it."""
+        field = self.fields[name]
+        if isinstance(field, forms.ChoiceField) and isinstance(value, str):
+            value = dict(field.choices).get(value, value)  # type: ignore[arg-type]
+        return shown(value)
 
     def consequences(self) -> list[str]:
         """What follows from a save beyond the fields themselves, in sentences."""

@@ -79,6 +79,7 @@ document.addEventListener("DOMContentLoaded", () => {
     gone() {
       const note = document.getElementById("gone");
       if (note) note.hidden = false;
+      document.querySelector(".head .buttons")?.remove(); // they lead nowhere now
     },
     heard(frame) {
       if (frame.beats) window.routeradminBeats(frame.beats);

@@ -195,7 +195,7 @@ def test_an_edit_is_shown_with_its_call_and_what_follows(
     given = filled(as_admin, address) | {"do": "preview", "role": "viewer", "password": STRONG}
     given.pop("is_active")
     page = html.unescape(as_admin.post(address, given).content.decode())
-    for words in ("-X PATCH", "If-Match", "operator → viewer", "signed out", "ends this person's"):
+    for words in ("-X PATCH", "If-Match", "→ Viewer: looks", "signed out", "ends this person's"):
         assert words in page
     assert STRONG not in page
     operator.refresh_from_db()
