@@ -142,5 +142,7 @@ def test_tags_are_taken_back_only_where_that_restores_what_was(
     catalog: Runtime, as_admin: Client
 ) -> None:
     given = {"uid": ["spare"], "action": "tag", "tags": "eu"}
-    assert "Undo: untag 1" in as_admin.post("/bulk/deployments", given).content.decode()
+    page = html.unescape(as_admin.post("/bulk/deployments", given).content.decode())
+    assert "Undo: untag 1" in page
+    assert page.count("curl -X PATCH") == page.count('"tags": [') == len(given["uid"])
     assert "Undo:" not in as_admin.post("/bulk/deployments", given).content.decode()
