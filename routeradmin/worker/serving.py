@@ -17,6 +17,8 @@ import uvicorn
 from routeradmin.services import runtime as runtimes
 from routeradmin.worker.connections import Connection
 
+log = logging.getLogger(__name__)
+
 APPLICATION = "routeradmin.asgi:application"
 GRACE_S = 10  # how long open requests may go on after the first Ctrl-C
 SHARED_GRACE_S = 30  # the same where other processes serve meanwhile: nobody waits for the end
@@ -27,6 +29,8 @@ LEAVE_S = 5.0
 # connection, so that their owners come again to a process that stays.
 DRAIN_S = 2.0
 DRAIN_LOOK_S = 0.05
+# What still runs when that is over ends in words; they, and its record, take a moment.
+LAST_WORDS_S = 2
 PARENT_LOOK_S = 1.0
 BACKLOG = 2048
 
@@ -67,7 +71,7 @@ def config(grace_s: int = GRACE_S) -> uvicorn.Config:
         log_level=logging.WARNING,
         server_header=False,
         date_header=False,
-        timeout_graceful_shutdown=grace_s,
+        timeout_graceful_shutdown=grace_s + LAST_WORDS_S,
         proxy_headers=False,
         backlog=BACKLOG,
     )
@@ -88,7 +92,8 @@ class Server(uvicorn.Server):
         has_others: bool = False,
         supervised: bool = False,
     ) -> None:
-        super().__init__(config(SHARED_GRACE_S if has_others else GRACE_S))
+        self._grace_s = SHARED_GRACE_S if has_others else GRACE_S
+        super().__init__(config(self._grace_s))
         self._greet = greet
         self._has_others = has_others
         self._supervised = supervised
@@ -119,8 +124,11 @@ class Server(uvicorn.Server):
         if self._has_others:
             await self._leave()
             await self._drain()
+        limit = asyncio.create_task(self._end_what_runs())
         await super().shutdown(sockets)
+        limit.cancel()
         if self.force_exit:  # a second Ctrl-C cuts off requests, never what is to be written
+            await self._end_now()
             await self.lifespan.shutdown()
 
     async def _leave(self) -> None:
@@ -136,6 +144,20 @@ class Server(uvicorn.Server):
         connections = self.server_state.connections
         # uvicorn tells nobody when a connection ends
         while connections and time.monotonic() < ends and not self.force_exit:  # noqa: ASYNC110
+            await asyncio.sleep(DRAIN_LOOK_S)
+
+    async def _end_what_runs(self) -> None:
+        """In words, instead of cutting it off, once it has had its time."""
+        await asyncio.sleep(self._grace_s)
+        under_way = runtimes.get().under_way
+        log.warning("%d requests are not over: they are ended", len(under_way))
+        under_way.end()
+
+    async def _end_now(self) -> None:
+        under_way = runtimes.get().under_way
+        under_way.end()
+        ends = time.monotonic() + LAST_WORDS_S
+        while len(under_way) and time.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(DRAIN_LOOK_S)
 
     async def _end_with_parent(self) -> None:
