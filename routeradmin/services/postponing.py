@@ -26,7 +26,7 @@ from routeradmin.services.tracing import Headers
 log = logging.getLogger(__name__)
 
 AGAIN_MS = 1000
-LAST_S = 5.0
+LAST_S = 10.0
 LOOK_S = 0.1
 SOON_S = 0.25  # a process that lost Redis for a moment has told by then what it granted meanwhile
 
