@@ -321,7 +321,7 @@ class Turning:
                 self._id,
                 self._request_id,
                 self.resolved,
-                self._asking.request,
+                self._key.uid,
                 self._begun.step,
                 self._started_at,
                 self._begun.at,
