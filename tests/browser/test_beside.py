@@ -198,11 +198,17 @@ def test_a_page_stands_still_while_a_question_is_open_on_it(
     page.get_by_role("link", name="Delete").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
+    page.evaluate(
+        "document.addEventListener('htmx:ws:after:message:incoming', (event) =>"
+        " { document.body.dataset.told = JSON.parse(event.detail.message.data).revision; })"
+    )
     read = []
     page.on("request", lambda one: read.append(one) if one.url.endswith("/alpha") else None)
+    before = site.call("GET", "state")["revision"]
     site.call("PATCH", "deployments/alpha", {"tags": ["new-tag"]})
-    site.cool("alpha")
-    expect(page.locator("#now .s-cooling")).to_be_visible()  # frames come in their order
+    expect(page.locator("body")).to_have_attribute("data-told", str(before + 1))
+    site.cool("alpha")  # in a frame of its own
+    expect(page.locator("#now .s-cooling")).to_be_visible()
     assert read == []
     dialog.get_by_role("link", name="Keep it").click()
     expect(page.locator("#settings")).to_contain_text("new-tag")
