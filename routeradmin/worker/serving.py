@@ -15,7 +15,7 @@ from types import FrameType
 import uvicorn
 
 from routeradmin.services import runtime as runtimes
-from routeradmin.worker.connections import Connection
+from routeradmin.worker.connections import Connection, Draining
 
 log = logging.getLogger(__name__)
 
@@ -25,11 +25,11 @@ SHARED_GRACE_S = 30  # the same where other processes serve meanwhile: nobody wa
 # How long a process that others can stand in for goes on as before but for its readiness: a proxy
 # that asks every two seconds has turned away by then, so that nobody finds the door shut.
 LEAVE_S = 5.0
-# How long connections that are open go on being answered, each answer being the last on its
-# connection, so that their owners come again to a process that stays.
+# How long a connection may be quiet and is answered once more, that answer being the last on it, so
+# that its owner comes again to a process that stays.
 DRAIN_S = 2.0
 DRAIN_LOOK_S = 0.05
-# What still runs when that is over ends in words; they, and its record, take a moment.
+# What still runs when its time is over ends in words; they, and its record, take a moment.
 LAST_WORDS_S = 2
 PARENT_LOOK_S = 1.0
 BACKLOG = 2048
@@ -59,7 +59,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def config(grace_s: int = GRACE_S) -> uvicorn.Config:
+def config(grace_s: int) -> uvicorn.Config:
     return uvicorn.Config(
         APPLICATION,
         loop="uvloop",
@@ -71,7 +71,7 @@ def config(grace_s: int = GRACE_S) -> uvicorn.Config:
         log_level=logging.WARNING,
         server_header=False,
         date_header=False,
-        timeout_graceful_shutdown=grace_s + LAST_WORDS_S,
+        timeout_graceful_shutdown=grace_s,
         proxy_headers=False,
         backlog=BACKLOG,
     )
@@ -93,7 +93,8 @@ class Server(uvicorn.Server):
         supervised: bool = False,
     ) -> None:
         self._grace_s = SHARED_GRACE_S if has_others else GRACE_S
-        super().__init__(config(self._grace_s))
+        # Where others take over, all connections but those of the last moment are closed before.
+        super().__init__(config(LAST_WORDS_S if has_others else GRACE_S + LAST_WORDS_S))
         self._greet = greet
         self._has_others = has_others
         self._supervised = supervised
@@ -123,8 +124,9 @@ class Server(uvicorn.Server):
             self._watch.cancel()
         if self._has_others:
             await self._leave()
-            await self._drain()
         limit = asyncio.create_task(self._end_what_runs())
+        if self._has_others:
+            await self._drain()
         await super().shutdown(sockets)
         limit.cancel()
         if self.force_exit:  # a second Ctrl-C cuts off requests, never what is to be written
@@ -140,10 +142,11 @@ class Server(uvicorn.Server):
     async def _drain(self) -> None:
         for server in self.servers:
             server.close()
-        ends = time.monotonic() + DRAIN_S
-        connections = self.server_state.connections
+        connections, draining = self.server_state.connections, Draining(DRAIN_S)
+        ends = time.monotonic() + self._grace_s
         # uvicorn tells nobody when a connection ends
-        while connections and time.monotonic() < ends and not self.force_exit:  # noqa: ASYNC110
+        while connections and (now := time.monotonic()) < ends and not self.force_exit:
+            draining.look(connections, now)
             await asyncio.sleep(DRAIN_LOOK_S)
 
     async def _end_what_runs(self) -> None:

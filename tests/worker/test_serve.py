@@ -79,9 +79,9 @@ def test_what_runs_is_ended_in_words_before_the_server_cuts_it_off(
         pass
 
     server, before, late = Server(greet, has_others=has_others), Interrupt(), Interrupt()
-    cut_off_after_s = server.config.timeout_graceful_shutdown
-    assert cut_off_after_s is not None
-    assert server._grace_s < cut_off_after_s
+    cut_off_after_s = server.config.timeout_graceful_shutdown or 0
+    drained_s = server._grace_s if has_others else 0
+    assert server._grace_s < drained_s + cut_off_after_s
     bare_runtime.under_way.add(before)
     monkeypatch.setattr(server, "_grace_s", 0)
     asyncio.run(server._end_what_runs())
