@@ -122,7 +122,7 @@ def surplus_of(turn: TurnRecord) -> int:
     """How many more ordinary turns' memory this one takes, about; the same at every call."""
     if not isinstance(turn, dict):  # answered at once: nothing in it varies
         return 0
-    size = ATTEMPT_BYTES * max(len(turn["attempts"]) - 1, 0)
+    size = ATTEMPT_BYTES * max(len(turn.get("attempts") or ()) - 1, 0)
     if routing := turn.get("routing"):
         size += len(orjson.dumps(routing))
     return size // ORDINARY_BYTES
