@@ -247,11 +247,13 @@ def close_step(
     used: int = 0,
     answer: dict[str, Any] | None = None,
     generation: int | None = None,
+    granter: str = "",
 ) -> tuple[Any, ...]:
-    """The end of a lease that was decided without looking at its candidate's health."""
+    """The end of a lease that was decided without looking at its candidate's health. ``granter``:
+    who granted it, if that was another process."""
     fence = "" if generation is None else str(generation)
     end = ("close", repr(now), lease_id, fence, phase.value, used, UNSEEN, "", NOTHING)
-    return (*end, "", 0, 0 if answer is None else Text(answer))
+    return (*end, "", 0, 0 if answer is None else Text(answer), granter)
 
 
 def turn_text(turn: TurnState | Opening, now: float) -> Text:
