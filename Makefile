@@ -11,6 +11,9 @@ ARGS   ?=
 RUN_STAMP := $(VENV)/.run-installed
 DEV_STAMP := $(VENV)/.dev-installed
 
+# Every server that a test starts would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup run test engines check bench chaos soak format lock clean
 .DEFAULT_GOAL := help
 

@@ -99,6 +99,9 @@ def test_the_setting_says_which_turns_have_a_line(
     with caplog.at_level(level, "routeradmin.turns"):
         for halt in ("exhausted", "succeeded"):
             turn_log.tell({**record, "halt": halt, "attempts": [attempt]})
+    assert [found.getMessage() for found in caplog.records] == [
+        f"turn ended: {halt} after 1 attempt" for halt in halts
+    ]
     assert [found.halt for found in caplog.records] == halts  # type: ignore[attr-defined]
     assert all(logs.fields_of(found)["deployment"] == "a" for found in caplog.records)
 

@@ -25,9 +25,10 @@ def tell(record: Mapping[str, Any]) -> None:
     last: Mapping[str, Any] = attempts[-1] if attempts else {}
     log.log(
         level,
-        "turn ended: %s after %d attempts",
+        "turn ended: %s after %d attempt%s",
         halt,
         len(attempts),
+        "" if len(attempts) == 1 else "s",
         extra={
             "request_id": record["request_id"],
             "turn": record["id"],

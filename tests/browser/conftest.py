@@ -92,13 +92,12 @@ def sessions(site: Site, chromium: Browser, kept: dict[str, Any]) -> dict[str, A
 
 @pytest.fixture(scope="module")
 def visitor(site: Site, chromium: Browser, sessions: dict[str, Any]) -> Iterator[Page]:
-    """One admin's page for all visits; axe may write its styles into it."""
+    """One admin's page for all visits."""
     context = chromium.new_context(
         base_url=site.url,
         storage_state=sessions["ada"],
         viewport=WIDE,  # type: ignore[arg-type]
         color_scheme="light",
-        bypass_csp=True,
     )
     context.set_default_timeout(10_000)
     yield context.new_page()

@@ -26,20 +26,23 @@ def known(site: Site) -> dict[str, str]:
     return addresses(site)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_wrong_with_a_page(visitor: Page, known: dict[str, str], name: str) -> None:
-    visitor.goto(known[name])
-    assert wrongs(visitor) == []
+@pytest.fixture(scope="module")
+def told(visitor: Page) -> Complaints:
+    """What the visitor's pages complain of, one after the other."""
+    complaints = Complaints()
+    complaints.watch(visitor)
+    return complaints
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_opens_without_complaint(
-    page: Page, known: dict[str, str], complaints: Complaints, name: str
+def test_nothing_is_wrong_with_a_page(
+    visitor: Page, told: Complaints, known: dict[str, str], name: str
 ) -> None:
-    page.goto(known[name])
-    page.wait_for_timeout(100)
-    unasked = [told for told in complaints if "refused" not in name or "422" not in told]
-    assert unasked == []
+    told.clear()
+    visitor.goto(known[name])
+    wrong = wrongs(visitor)
+    unasked = [one for one in told if "refused" not in name or "422" not in one]
+    assert [*wrong, *unasked] == []
 
 
 def test_the_navigation_opens_from_its_button_on_a_narrow_screen(page: Page) -> None:

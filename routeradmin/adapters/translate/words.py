@@ -57,13 +57,13 @@ def refuse_unknown(given: Json, known: Collection[str], where: str) -> None:
             raise Untranslatable(f"{where}: {shown}")
 
 
-def usage_to_chat(usage: Json) -> Json | None:
+def usage_to_chat(usage: Any) -> Json | None:
     """Token figures; what the upstream did not report stays out."""
-    given, written = usage.get("input_tokens"), usage.get("output_tokens")
+    given, written = _count(usage, "input_tokens"), _count(usage, "output_tokens")
     if given is None and written is None:
         return None
-    read = usage.get("cache_read_input_tokens")
-    prompt = (given or 0) + (read or 0) + (usage.get("cache_creation_input_tokens") or 0)
+    read = _count(usage, "cache_read_input_tokens")
+    prompt = (given or 0) + (read or 0) + (_count(usage, "cache_creation_input_tokens") or 0)
     result: Json = {
         "prompt_tokens": prompt,
         "completion_tokens": written or 0,
@@ -74,17 +74,24 @@ def usage_to_chat(usage: Json) -> Json | None:
     return result
 
 
-def usage_to_messages(usage: Json | None) -> Json:
+def usage_to_messages(usage: Any) -> Json:
     """The messages dialect always has both figures; 0 stands for an unknown one there."""
-    usage = usage or {}
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
+    details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
+    cached = _count(details, "cached_tokens")
     result = {
-        "input_tokens": max(0, (usage.get("prompt_tokens") or 0) - (cached or 0)),
-        "output_tokens": usage.get("completion_tokens") or 0,
+        "input_tokens": max(0, (_count(usage, "prompt_tokens") or 0) - (cached or 0)),
+        "output_tokens": _count(usage, "completion_tokens") or 0,
     }
     if cached is not None:
         result["cache_read_input_tokens"] = cached
     return result
+
+
+def _count(figures: Any, name: str) -> int | None:
+    """What is no figure was not reported: an answer is not lost for its bookkeeping."""
+    value = figures.get(name) if isinstance(figures, dict) else None
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if is_count else None
 
 
 def tool_input(arguments: str) -> Json:

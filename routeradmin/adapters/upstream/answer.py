@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from aiohttp.streams import StreamReader
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from multidict import CIMultiDictProxy
 
 from routeradmin.adapters.upstream.failures import LIBRARY_ERRORS, UpstreamFailure, failure_of
@@ -43,6 +43,8 @@ class UpstreamAnswer:
         """What has arrived since the last time, waiting for some; empty at the end of the body.
         Raises UpstreamFailure."""
         content = self._content
+        if content is EMPTY_PAYLOAD:
+            return b""
         # Asked for directly, because the library would drop what arrived before the connection
         # broke, and because what is there already needs neither a wait nor its clock.
         if content._buffer:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import aiohttp
-from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
-from aiohttp.http import RawResponseMessage
+from aiohttp.http import HttpProcessingError, RawResponseMessage
 from aiohttp.streams import StreamReader
 
 from routeradmin.adapters.alarms import Alarm
@@ -16,10 +15,12 @@ from routeradmin.adapters.upstream.failures import Dispatch, Expired
 from routeradmin.adapters.upstream.head import CommonHeaders, added, lines_of
 from routeradmin.adapters.upstream.pools import Pool
 from routeradmin.adapters.upstream.way import Way
+from routeradmin.adapters.upstream.wire import Wire
 
 _MAX_HEAD_FIELD_BYTES = 64 * 1024
 _MAX_HEAD_FIELDS = 512
 _READ_BUFFER_BYTES = 256 * 1024
+_MAX_ANNOUNCEMENTS = 32
 _JOINED_BYTES = 64 * 1024  # up to here one write is cheaper than not to copy the body
 
 
@@ -33,6 +34,7 @@ class Line:
         "_pool",
         "_total_alarm",
         "_way",
+        "_wire",
         "dispatch",
         "expired",
     )
@@ -41,6 +43,7 @@ class Line:
         self._pool = pool
         self._way = way
         self._connection: Connection | None = None
+        self._wire: Wire | None = None
         self._content: StreamReader | None = None
         self._head_alarm: Alarm | None = None
         self._total_alarm: Alarm | None = pool.total.set(self._total_over)
@@ -53,11 +56,14 @@ class Line:
         Raises ValueError for a head that cannot be sent, and what aiohttp raises.
         """
         head = self._head(call)
-        connection = self._connection = await self._connected()
-        protocol, transport = connection.protocol, connection.transport
-        if protocol is None or transport is None or self.expired:
+        wire = await self._connected()
+        transport = wire.transport
+        if self.expired:
             raise TimeoutError
-        protocol.set_response_params(
+        if transport is None:
+            raise aiohttp.ClientConnectionError
+        wire.ask()
+        wire.set_response_params(
             read_until_eof=True,
             read_bufsize=_READ_BUFFER_BYTES,
             max_line_size=_MAX_HEAD_FIELD_BYTES,
@@ -67,7 +73,7 @@ class Line:
         self.dispatch = "unknown"
         self._head_alarm = self._pool.head.set(self._head_over)
         self._write(transport, head, call.body)
-        message, content = await self._answered(protocol)
+        message, content = await self._answered(wire)
         self._head_alarm.cancel()
         self.dispatch = "accepted"
         self._content = content
@@ -83,13 +89,21 @@ class Line:
         wait for the other side."""
         self._stop_clocks()
         connection, self._connection = self._connection, None
-        if connection is None:
-            return
-        if connection.transport is not None:
-            connection.transport.abort()
-        connection.close()
+        self._wire = None
+        if connection is not None:
+            _cut_off(connection)
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> Wire:
+        while True:
+            connection = await self._connection_at_hand()
+            wire = connection.protocol
+            assert isinstance(wire, Wire), "a connection of another pool"  # noqa: S101
+            if wire.wake():
+                self._connection, self._wire = connection, wire
+                return wire
+            _cut_off(connection)
+
+    async def _connection_at_hand(self) -> Connection:
         pool = self._pool
         try:
             return await pool.connector.connect(self._way.request, [], pool.timeout)
@@ -117,24 +131,30 @@ class Line:
             transport.write(b"".join(whole))
             transport.write(body)
 
-    async def _answered(self, protocol: ResponseHandler) -> tuple[RawResponseMessage, StreamReader]:
-        while True:
-            message, content = await protocol.read()
-            # 100 to 199 only announce an answer; but 101 is one
-            if message.code >= 200 or message.code == 101:
+    async def _answered(self, wire: Wire) -> tuple[RawResponseMessage, StreamReader]:
+        for _ in range(_MAX_ANNOUNCEMENTS):
+            message, content = await wire.read()
+            if message.code >= 200:
                 return message, content
+            if message.code < 100 or message.code == 101:
+                raise HttpProcessingError(message="no status that was asked for")
+        raise HttpProcessingError(message="announcements without an answer")
 
     def _ended(self) -> None:
         """The body is complete."""
         self._stop_clocks()
+        if self._wire is not None:
+            self._wire.when_parsed(self._put_back)
+
+    def _put_back(self) -> None:
         connection, self._connection = self._connection, None
-        if connection is None:
+        wire, self._wire = self._wire, None
+        if connection is None or wire is None:
             return
-        transport = connection.transport
-        if transport is not None and transport.get_write_buffer_size():
-            connection.close()  # answered before it was asked to the end: what follows is lost
-        else:
+        if wire.rest():
             connection.release()
+        else:
+            _cut_off(connection)
 
     def _stop_clocks(self) -> None:
         if self._total_alarm is not None:
@@ -161,3 +181,9 @@ class Line:
             content.set_exception(TimeoutError())
         if connection is not None and connection.transport is not None:
             connection.transport.abort()
+
+
+def _cut_off(connection: Connection) -> None:
+    if connection.transport is not None:
+        connection.transport.abort()
+    connection.close()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import ssl
 from collections import OrderedDict
+from typing import Any
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.resolver import ThreadedResolver
 
 from routeradmin.adapters.addresses import Policy
@@ -16,6 +19,7 @@ from routeradmin.adapters.guard import GuardedResolver, GuardedSockets
 from routeradmin.adapters.upstream.call import EndpointSettings
 from routeradmin.adapters.upstream.failures import UpstreamFailure
 from routeradmin.adapters.upstream.way import Way
+from routeradmin.adapters.upstream.wire import Wire
 
 _MAX_POOLS = 256
 _MAX_WAYS = 4096
@@ -92,12 +96,24 @@ class Pools:
 
     def _connector(self, settings: EndpointSettings) -> aiohttp.TCPConnector:
         trust: ssl.SSLContext | bool = authorities(settings.ca_file) if settings.ca_file else True
-        return aiohttp.TCPConnector(
+        return Connector(
             resolver=GuardedResolver(ThreadedResolver(), self._policy),
             socket_factory=GuardedSockets(self._policy),
             ssl=trust,
             limit=0,  # how many calls may run at once is decided by leases, not by a queue here
         )
+
+
+def _wire(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
+    return Wire(loop)
+
+
+class Connector(aiohttp.TCPConnector):
+    """Its connections end in wires."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._factory = functools.partial(_wire, self._loop)
 
 
 def _file_version(path: str) -> object:

@@ -86,7 +86,7 @@ class ChoicesJudge:
     def __init__(self, choices: int, hide_usage: bool) -> None:
         self._choices = choices
         self._hide_usage = hide_usage
-        self._finished: set[Any] = set()
+        self._finished: set[int] = set()
         self._seen = False
         self._done = False
         self.usage = UNKNOWN
@@ -106,10 +106,13 @@ class ChoicesJudge:
         if not choices:
             hidden = self._hide_usage and figures
             return (Kind.HIDDEN if hidden else Kind.QUIET), document
+        if not isinstance(choices, list):
+            raise BadFrame("the stream holds a frame whose choices are no list")
         self._seen = True
         for choice in choices:
             if isinstance(choice, dict) and choice.get("finish_reason"):
-                self._finished.add(choice.get("index", 0))
+                index = choice.get("index")
+                self._finished.add(index if isinstance(index, int) else 0)
         return Kind.VISIBLE, document
 
 
@@ -160,7 +163,7 @@ class ResponsesJudge:
         response = document.get("response")
         if kind == "response.failed":
             raise ErrorFrame(response if isinstance(response, dict) else document)
-        if kind in _LAST_OF_RESPONSE:
+        if isinstance(kind, str) and kind in _LAST_OF_RESPONSE:
             self.ended = True
             if isinstance(response, dict):
                 self.usage = of(response.get("usage"))

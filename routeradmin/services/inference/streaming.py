@@ -21,6 +21,7 @@ from routeradmin.services.inference.passing import Passing, passing_for
 
 # A complete answer whose connection stays open is over all the same.
 END_GRACE_S = 2.0
+MAX_QUIET_BYTES = 1024 * 1024  # held back until the answer begins
 _WHOLE_TYPES = ("json", "html", "xml")
 
 
@@ -55,6 +56,8 @@ class Pump:
         self._events = EventStream(comments=True)
         self._out: list[bytes] = []
         self._seen = 0  # visible frames in ``_out``
+        self._quiet_bytes = 0
+        self._over_at: float | None = None
         self._last: dict[str, object] | None = None
 
     async def run(self) -> Attempted:
@@ -89,7 +92,9 @@ class Pump:
         try:
             if not self._judge.ended:
                 return await self._answer.chunk()
-            async with asyncio.timeout(END_GRACE_S):
+            if self._over_at is None:
+                self._over_at = asyncio.get_running_loop().time() + END_GRACE_S
+            async with asyncio.timeout_at(self._over_at):
                 return await self._answer.chunk()
         except TimeoutError:
             return b""
@@ -105,7 +110,7 @@ class Pump:
         """Judge the frames that the chunk completes; the good ones wait in ``_out``."""
         for event in self._events.feed(chunk):
             if not event.data:
-                if self._progress.visible_events:
+                if self._seen or self._progress.visible_events:
                     self._out.append(event.raw)  # a comment keeps the client's line open too
                 continue
             kind, document = self._judge.see(event)
@@ -117,7 +122,16 @@ class Pump:
             frames = self._passing.frames(event, document)
             if frames:
                 self._out.append(frames)
-                self._seen += kind is not Kind.QUIET
+                if kind is not Kind.QUIET:
+                    self._seen += 1
+                elif not (self._seen or self._progress.visible_events):
+                    self._hold_back(len(frames))
+
+    def _hold_back(self, size: int) -> None:
+        """Raises BadFrame for a stream that would fill the memory before it answers."""
+        self._quiet_bytes += size
+        if self._quiet_bytes > MAX_QUIET_BYTES:
+            raise BadFrame("the stream holds frame after frame and nothing of an answer")
 
     def _finish(self) -> None:
         """What the passing itself has to say at the end. Raises BadAnswer."""
@@ -147,7 +161,7 @@ class Pump:
 
     async def _failed_inside(self, problem: ErrorFrame) -> Attempted:
         await self._flush()
-        text = answers.message_of(problem.document, "")
+        text = answers.message_of(problem.document, str(problem))
         facts = AttemptFacts(
             Ending.ERROR_INSIDE,
             self._answer.status,

@@ -212,3 +212,20 @@ def test_frames_are_written_as_each_dialect_has_them() -> None:
     name, data, *_ = messages_frame({"type": "ping"}).split(b"\n")
     assert name == b"event: ping"
     assert json.loads(data.removeprefix(b"data: ")) == {"type": "ping"}
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        "much",
+        [1],
+        {"prompt_tokens": "7", "completion_tokens": None},
+        {"prompt_tokens": [7], "completion_tokens": -9},
+        {"prompt_tokens_details": [2]},
+        {"prompt_tokens_details": {"cached_tokens": {}}},
+    ],
+)
+def test_usage_that_is_none_does_not_cost_the_answer(usage: Any) -> None:
+    made = events(chunk({"content": "Hi"}, "stop"), chunk(None, usage=usage))
+    assert made[-1] == {"type": "message_stop"}
+    assert made[-2]["usage"] == {"input_tokens": 0, "output_tokens": 0}

@@ -57,6 +57,9 @@ class Peer:
         self._writer.write(data)
         await self._writer.drain()
 
+    async def secure(self, context: ssl.SSLContext) -> None:
+        await self._writer.start_tls(context)
+
     def reset(self) -> None:
         self._writer.transport.abort()
 

@@ -100,3 +100,23 @@ def test_usage_that_is_not_reported_is_unknown() -> None:
     assert of({"prompt_tokens": True, "completion_tokens": -1}) == Usage(None, None)
     assert of({"prompt_tokens": 2**64 - 1, "completion_tokens": 2**53}) == Usage(None, 2**53)
     assert of({"input_tokens": 5, "cache_read_input_tokens": 7}) == Usage(12, None)
+
+
+@pytest.mark.parametrize("choices", [5, "abc", {"a": 1}, True])
+def test_choices_that_are_no_list_are_no_frame(choices: Any) -> None:
+    with pytest.raises(BadFrame, match="no list"):
+        see(judge_for("chat-completions", 1, hide_usage=True), {"choices": choices})
+
+
+def test_a_choice_without_a_proper_number_is_the_first() -> None:
+    judge = judge_for("chat-completions", 1, hide_usage=True)
+    see(judge, {"choices": [{"index": [1], "finish_reason": "stop"}]})
+    assert judge.ended
+
+
+@pytest.mark.parametrize("protocol", ["messages", "responses"])
+@pytest.mark.parametrize("kind", [[], {}, 5, None])
+def test_an_event_whose_type_is_no_name_ends_nothing(protocol: str, kind: Any) -> None:
+    judge = judge_for(protocol, 1, hide_usage=False)
+    assert see(judge, {"type": kind, "delta": "x"}) == [Kind.VISIBLE]
+    assert not judge.ended
