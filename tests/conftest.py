@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import hypothesis
 import pytest
+from django.db import connections
 
 from routeradmin.access.models import Role, User
 from routeradmin.adapters.sealing import Sealer
@@ -68,6 +70,8 @@ def bare_runtime(clock: FakeClock) -> Iterator[Runtime]:
     )
     with runtimes.use(runtime):
         yield runtime
+    with suppress(RuntimeError):  # it was stopped, connections and all
+        runtime.writer.submit(connections.close_all).result()
     runtime.writer.shutdown()
 
 

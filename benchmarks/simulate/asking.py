@@ -70,7 +70,7 @@ class Asker:
         ring = wire.Ring(())
         ring.limits = [[wire.key_text(key), FREE, FREE, FREE, 0]]
         times = (repr(now), repr(now + 120), window(now))
-        return lease_id, ("reserve", *times, 900, lease_id, wire.facts(lease), "", 0, 1, ring)
+        return lease_id, ("reserve", *times, 900, lease_id, wire.facts(lease), "", 0, 1, ring, 0, 0)
 
 
 def key_of(number: int) -> CandidateKey:
@@ -81,17 +81,24 @@ def save_turn(lease_id: str, number: int) -> tuple[Any, ...]:
     now = time.time()
     request = SelectRequest("chat", input_tokens=640, max_output_tokens=256, key_id="key-7")
     opening = Opening(lease_id, "chat", "chat", request, key_of(number), 0, lease_id, now)
-    return ("save_turn", lease_id, wire.turn_text(opening, now))
+    return ("save_turn", lease_id, 0, 1, wire.turn_text(opening, now))
 
 
 def settle(lease_id: str, version: int = 0) -> tuple[Any, ...]:
+    """The end of a lease alone, as the gateway's calls end."""
+    return (*_closed(lease_id, version), "", 0, 0, "")
+
+
+def report(lease_id: str, number: int) -> tuple[Any, ...]:
+    """The same with the turn that it moves on and the answer that it keeps."""
+    text = save_turn(lease_id, number)[-1]
+    return (*_closed(lease_id, 0), "open", [lease_id, 0, 1, text], wire.Text(ANSWERED), "")
+
+
+def _closed(lease_id: str, version: int) -> tuple[Any, ...]:
     now = time.time()
     counted = wire.success(812.5, window(now))
     return ("close", repr(now), lease_id, "1", "repeated", 725, version, "", counted)
-
-
-def answer(lease_id: str) -> tuple[Any, ...]:
-    return ("answer", lease_id, wire.Text(ANSWERED))
 
 
 def look(known: int, old_ms: int) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from typing import Any
 
 import orjson
@@ -77,6 +78,7 @@ def measure() -> Costs:
         call = meter.call()
         populate(meter.asker)
         granted: list[str] = []
+        numbers = (f"turn-{number}" for number in count())
         remembered = memory(meter.asker.client)
 
         def grant(number: int = 7) -> Sequence[Any]:
@@ -85,16 +87,15 @@ def measure() -> Costs:
             return step
 
         grants = meter.step(grant, call)
-        turns = meter.step(lambda: asking.save_turn(granted[-1], 7), call)
+        ids = iter(list(granted))
+        reports = meter.step(lambda: asking.report(next(ids), 7), call)
+        remembered = (memory(meter.asker.client) - remembered) / len(granted)
+        turns = meter.step(lambda: asking.save_turn(next(numbers), 7), call)
+        granted.clear()
+        meter.step(grant, call)
         ids = iter(list(granted))
         settles = meter.step(lambda: asking.settle(next(ids)), call)
-        ids = iter(list(granted))
-        answers = meter.step(lambda: asking.answer(next(ids)), call)
-        count = len(granted)
-        for start in range(0, count, BATCH):  # what was not written for each above
-            some = granted[start : start + BATCH]
-            meter.asker.call([asking.save_turn(one, 7) for one in some])
-        remembered = (memory(meter.asker.client) - remembered) / count
+        answers = reports.less(settles)  # and the turn beside it
         spread = meter.step(spread_over(grant), call)
         view = views(meter, call)
         push_us, push_bytes, commit = pushes(meter, call)

@@ -15,6 +15,14 @@ class Step:
     bytes_in: float
     bytes_out: float
 
+    def less(self, other: Step) -> Step:
+        """What this one costs more."""
+        return Step(
+            max(0.0, self.redis_us - other.redis_us),
+            max(0.0, self.bytes_in - other.bytes_in),
+            max(0.0, self.bytes_out - other.bytes_out),
+        )
+
 
 @dataclass(frozen=True)
 class Costs:

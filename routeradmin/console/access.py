@@ -9,6 +9,8 @@ from typing import Concatenate, ParamSpec, cast
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from routeradmin.access.models import Role
+
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
@@ -20,7 +22,7 @@ RIGHTS = {
 
 def refused(request: HttpRequest, role: str) -> HttpResponse:
     """403 with the name of the right that is missing."""
-    context = {"role": role, "right": RIGHTS[role]}
+    context = {"role": Role(role).label, "right": RIGHTS[role]}
     return render(request, "console/forbidden.html", context, status=403)
 
 

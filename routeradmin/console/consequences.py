@@ -11,7 +11,7 @@ from routeradmin.access.models import ApiKey
 from routeradmin.catalog.diff import Diff, EntryChange
 from routeradmin.catalog.document import Document
 from routeradmin.console import catalog, traffic
-from routeradmin.console.nouns import Cell, route_of
+from routeradmin.console.nouns import Cell, further_name, route_of
 from routeradmin.console.questions import Affected
 from routeradmin.console.standing import rows_of
 from routeradmin.console.wording import one_of
@@ -55,7 +55,16 @@ def named_cell(noun: str, uid: str) -> Cell:
     index = catalog.index()
     if noun == "targets":
         noun, uid = "routes", index.route_of_target.get(uid, uid)
-    return route_of(index, uid) if noun == "routes" else Cell(uid, url=page_of(noun, uid))
+    if noun == "routes":
+        return route_of(index, uid)
+    return Cell(uid, url=page_of(noun, uid), sub=_name_of(noun, uid))
+
+
+def _name_of(noun: str, uid: str) -> str:
+    """Its name where that says more than the id; aliases have none beside it."""
+    kind = changes.NOUNS.get(noun, noun)
+    entries = getattr(catalog.document(), kind, ())
+    return next((further_name(one) for one in entries if getattr(one, "id", "") == uid), "")
 
 
 def _kinds(found: Diff) -> set[str]:

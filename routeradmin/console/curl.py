@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 ORIGIN = "$ROUTERADMIN"  # the server's address, and $KEY an API key, are the reader's to set
+SECRETS = ("secret", "password")  # fields whose values no page shows
 AUTH = '-H "Authorization: Bearer $KEY"'
 
 
@@ -20,8 +22,23 @@ def get(noun: str, uid: str) -> str:
     return f"curl {AUTH} \\\n  {_url(f'{noun}/{quote(uid)}')}"
 
 
+def _json(values: Mapping[str, Any]) -> str:
+    """A shell's word of it. What is secret is a variable of the reader's shell."""
+    held = [name for name in SECRETS if name in values]
+    given = {**values, **{name: f"${name.upper()}" for name in held}}
+    word = shlex.quote(json.dumps(given, ensure_ascii=False, default=_text))
+    for name in held:
+        variable = f'"${name.upper()}"'
+        word = word.replace(variable, f"\"'{variable}'\"")
+    return word
+
+
+def _text(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
 def post(path: str, body: Mapping[str, Any] | None = None) -> str:
-    text = shlex.quote(json.dumps(body, ensure_ascii=False)) if body else ""
+    text = _json(body) if body else ""
     given = f" \\\n  --json {text}" if text else ""
     return f"curl -X POST {AUTH}{given} \\\n  {_url(path)}"
 
@@ -31,15 +48,24 @@ def delete(path: str) -> str:
 
 
 def create(noun: str, values: Mapping[str, Any]) -> str:
-    """A secret is the reader's to put in."""
-    given = {**values, "secret": "$SECRET"} if "secret" in values else values
-    return post(noun, given)
+    return post(noun, values)
 
 
 def update(noun: str, uid: str, patch: Mapping[str, Any]) -> str:
-    given = f"--json {shlex.quote(json.dumps(patch, ensure_ascii=False))}"
+    given = f"--json {_json(patch)}"
     path = _url(f"{noun}/{quote(uid)}")
     return f'curl -X PATCH {AUTH} -H "If-Match: $ETAG" \\\n  {given} \\\n  {path}'
+
+
+def import_file(name: str, mode: str, format: str, revision: int | None) -> str:
+    """``revision``: the one that was looked at; without one nothing is changed, only shown."""
+    said = {"mode": mode, **({"format": format} if format else {})}
+    match = f"-H 'If-Match: \"{revision}\"'" if revision is not None else ""
+    query = urlencode(said if match else {**said, "dry_run": "true"})
+    sent = f"--data-binary {shlex.quote('@' + name)}"
+    return (
+        f"curl -X PUT {AUTH} {match}".rstrip() + f" \\\n  {sent} \\\n  {_url(f'catalog?{query}')}"
+    )
 
 
 def delete_object(noun: str, uid: str, *, cascade: bool = False) -> str:

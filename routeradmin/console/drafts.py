@@ -13,10 +13,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from django import forms
 
+from routeradmin.console import curl
 from routeradmin.console.fields import One
 
 STEP = "__"
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
+UNSHOWN = "as typed, never shown"
 OWN_FIELDS = ("version", "seen", "reason")
 
 
@@ -126,6 +128,35 @@ class Draft(forms.Form):
     def patch(self) -> dict[str, Any]:
         """The touched fields as the API takes them."""
         return nested(self.touched())
+
+    def rearranged(self) -> Self | None:
+        """The form as it is shown again after a button that moves parts of it; None without one."""
+        return None
+
+    def changes(self) -> list[Difference]:
+        """What a save would change of what was shown, and what of a new object is not empty."""
+        seen = self._seen()
+        return [
+            Difference(
+                str(self.fields[name].label or name),
+                self._told(name, seen.get(name)),
+                "",
+                UNSHOWN if name in curl.SECRETS else self._told(name, value),
+            )
+            for name, value in self.touched().items()
+            if seen or _present(value)
+        ]
+
+    def _told(self, name: str, value: Any) -> str:
+        """The value as the field calls it."""
+        field = self.fields[name]
+        if isinstance(field, forms.ChoiceField) and isinstance(value, str):
+            value = dict(field.choices).get(value, value)  # type: ignore[arg-type]
+        return shown(value)
+
+    def consequences(self) -> list[str]:
+        """What follows from a save beyond the fields themselves, in sentences."""
+        return []
 
     def rebased(self, current: Mapping[str, Any], version: int) -> tuple[Self, list[Difference]]:
         """The form to show after a conflict: what was typed stays, the rest is what it is now."""

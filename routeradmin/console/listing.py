@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from django.http import QueryDict
 
 from routeradmin.console.catalog import Index
-from routeradmin.console.nouns import Cell, Choice, Entry, Noun, as_cell
+from routeradmin.console.logs import called
+from routeradmin.console.nouns import Cell, Entry, Noun, as_cell
 
 PAGE = 50
 
@@ -61,7 +62,7 @@ def listing(noun: Noun, index: Index, query: QueryDict) -> Listing:
         heads=_heads(noun, query),
         rows=[_row(noun, index, entry) for entry in page],
         offers=[
-            Offer(one.name, one.title, _options(one, index), query.get(one.name, ""))
+            Offer(one.name, one.title, called(one.offered(index)), query.get(one.name, ""))
             for one in noun.choices
         ],
         text=query.get("q", ""),
@@ -71,10 +72,6 @@ def listing(noun: Noun, index: Index, query: QueryDict) -> Listing:
         after=_with(query, after=keys[start + PAGE - 1]) if more else "",
         filtered=any(query.get(name) for name in ("q", *(one.name for one in noun.choices))),
     )
-
-
-def _options(one: Choice, index: Index) -> list[tuple[str, str]]:
-    return [(it, it) if isinstance(it, str) else it for it in one.offered(index)]
 
 
 def _matching(noun: Noun, index: Index, query: QueryDict) -> list[Entry]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,7 +13,8 @@ PAGE = 50
 
 
 class Sought(NamedTuple):
-    """A filter: its name in the URL, its title, its lookup, and what a select offers.
+    """A filter: its name in the URL, its title, its lookup, and what a select offers (values, or
+    values with what they are called).
 
     ``meant`` turns what was typed into the value that is looked up.
     """
@@ -21,7 +22,7 @@ class Sought(NamedTuple):
     name: str
     title: str
     lookup: str
-    options: Sequence[str] = ()
+    options: Sequence[str | tuple[str, str]] = ()
     meant: Callable[[str], str] = str
 
 
@@ -43,6 +44,11 @@ class Page:
     filtered: bool = False
 
 
+def called(options: Iterable[str | tuple[str, str]]) -> list[tuple[str, str]]:
+    """Values with what they are called, which is what they are where nothing else is said."""
+    return [(one, one) if isinstance(one, str) else one for one in options]
+
+
 def page(log: Log, rows: QuerySet[Any, Any], query: QueryDict) -> Page:
     """The page that the URL asks for; ``before`` is the id of the last row seen."""
     rows = _matching(log, rows, query)
@@ -57,7 +63,14 @@ def page(log: Log, rows: QuerySet[Any, Any], query: QueryDict) -> Page:
         older=_with(query, str(shown[-1].pk)) if len(found) > PAGE else "",
         newest=_with(query, "") if before else "",
         text=query.get("q", ""),
-        offers=[{**one._asdict(), "chosen": query.get(one.name, "")} for one in log.filters],
+        offers=[
+            {
+                **one._asdict(),
+                "options": called(one.options),
+                "chosen": query.get(one.name, ""),
+            }
+            for one in log.filters
+        ],
         filtered=bool(asked),
     )
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.urls import reverse
 
 from routeradmin.catalog.document import Document
-from routeradmin.console import board, standing
+from routeradmin.console import board, catalog, standing
 from routeradmin.console.catalog import Index
 from routeradmin.console.drafts import Draft
 
@@ -143,12 +143,22 @@ def routes_by_alias(index: Index) -> list[tuple[str, str]]:
     return sorted(((route.id, route.alias) for route in index.document.routes), key=itemgetter(1))
 
 
+def further_name(entry: Entry) -> str:
+    """Its name where that says more than the id."""
+    name = getattr(entry, "name", None)
+    return str(name) if name and name != entry.id else ""
+
+
+def providers_by_name(index: Index) -> list[tuple[str, str]]:
+    """Ids and names, for a filter."""
+    return catalog.Choices("providers")()
+
+
 def named(slug: str) -> Read:
     """The first column: the id as a link, the name below it where it says more."""
 
     def read(entry: Entry, index: Index) -> Cell:
-        name = entry.name if entry.name and entry.name != entry.id else ""
-        return link(slug, entry.id, name)
+        return link(slug, entry.id, further_name(entry))
 
     return read
 

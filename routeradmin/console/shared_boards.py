@@ -27,6 +27,7 @@ MOST = 64  # filters in use at a time; more are made anew
 class Asked(NamedTuple):
     wanted: Filter
     may_operate: bool
+    may_configure: bool
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from routeradmin.services import changes
 
 CONFLICT = 409
 REFUSED = 422
+PREVIEW = "preview"  # the button that shows what would change
 CHECK = "check"  # what the page itself asks while somebody types
 FRAGMENT = "console/catalog/_form.html"
 Form = TypeVar("Form", bound=Draft)
@@ -43,6 +44,7 @@ class Sheet:
 
     ``action`` and ``back`` are addresses, ``key`` the field of a taken id. ``plain``: what follows
     is a page, not a part of one. ``current`` reads a conflict as the form's values.
+    ``call``: the same by API, where the page can show it before it is done.
     """
 
     noun: Any
@@ -54,6 +56,7 @@ class Sheet:
     key: str = "id"
     plain: bool = False
     current: Callable[[changes.Stale], Mapping[str, Any]] = lambda stale: stale.current
+    call: Callable[[Any], str] | None = None
 
     def show(
         self, request: HttpRequest, form: Draft, status: int = 200, **more: Any
@@ -66,6 +69,7 @@ class Sheet:
             "action": self.action,
             "back": self.back,
             "plain": self.plain,
+            "can_try": self.call is not None,
             **more,
         }
         if request.POST.get("do") == CHECK:
@@ -100,8 +104,13 @@ class Sheet:
         self, request: HttpRequest, form: Form, do: Callable[[Form], HttpResponse]
     ) -> HttpResponse:
         """``do`` with a valid form; the form again, as typed, where that or it is refused."""
+        moved = form.rearranged()
+        if moved is not None:
+            return self.show(request, moved)
         if not form.is_valid():
             return self.show(request, form, REFUSED)
+        if self.call is not None and request.POST.get("do") in (PREVIEW, CHECK):
+            return self.show(request, form, tried=form.changes(), call=self.call(form))
         try:
             return do(form)
         except changes.Invalid as problems:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from django.contrib import messages
 from django.forms import Form
 from django.http import HttpRequest
 
@@ -12,6 +15,12 @@ from routeradmin.services import changes
 def actor(request: HttpRequest) -> changes.Actor:
     """The person answerable for a change, and the address it came from."""
     return changes.Actor(f"user:{request.user.get_username()}", request.META.get("REMOTE_ADDR", ""))
+
+
+def tell(request: HttpRequest, warnings: Iterable[changes.Problem]) -> None:
+    """What a save was warned of, on the page that follows it."""
+    for warning in warnings:
+        messages.warning(request, f"Saved, and worth a look: {warning.detail}")
 
 
 def show_problems(form: Draft, problems: changes.Invalid) -> None:

@@ -15,6 +15,7 @@ from routeradmin.engine.outcome import Ending
 from routeradmin.services import admission
 from routeradmin.services.inference.interrupt import Interrupt
 from routeradmin.services.keys import Key
+from routeradmin.services.refusals import Stopping
 
 if TYPE_CHECKING:
     from routeradmin.dataplane.app import Exchange
@@ -46,10 +47,12 @@ class Client:
         self.began = False
 
     def __enter__(self) -> Client:
+        self._exchange.runtime.under_way.add(self._interrupt)
         self._alarm = after(WATCH_AFTER_S).set(self._start_watching)
         return self
 
     def __exit__(self, *problem: object) -> None:
+        self._exchange.runtime.under_way.remove(self._interrupt)
         if self._alarm is not None:
             self._alarm.cancel()
         if self._watching is not None:
@@ -92,14 +95,19 @@ async def _watch(exchange: Exchange, interrupt: Interrupt) -> None:
 
 @contextmanager
 def staying(exchange: Exchange) -> Iterator[None]:
-    """Around a wait for which the client must stay: raises ClientGone when it does not."""
-    interrupt = Interrupt()
+    """Around a wait for which the client must stay: raises ClientGone when it does not, and
+    Stopping when the process does not either."""
+    interrupt, under_way = Interrupt(), exchange.runtime.under_way
     watching = asyncio.create_task(_watch(exchange, interrupt))
+    under_way.add(interrupt)
     try:
         with interrupt:
             yield
     finally:
+        under_way.remove(interrupt)
         watching.cancel()
+    if interrupt.reason is Ending.STOPPED:
+        raise Stopping
     if interrupt.reason is not None:
         raise ClientGone
 

@@ -63,6 +63,9 @@ ANSWERS: dict[type[Exception], Callable[[Any], ApiError]] = {
     refusals.StateUnknown: lambda problem: ApiError(
         503, "state_unavailable", str(problem), retry_after_s=1.0
     ),
+    refusals.Stopping: lambda problem: ApiError(
+        503, "server_stopping", str(problem), retry_after_s=1.0
+    ),
     ModelNotFound: _plain(404, "model_not_found", "model"),
     LeaseNotFound: _plain(404, "lease_not_found"),
     LeaseFenced: _plain(409, "lease_fenced"),

@@ -41,6 +41,13 @@ def problem_of(runtime: Runtime, turning: Turning) -> ApiError:
             return ApiError(
                 504, "deadline_exceeded", "The deadline passed before an answer was complete."
             )
+        case HaltReason.CANCELLED:
+            return ApiError(
+                503,
+                "server_stopping",
+                "The server was stopped before the answer was complete; ask again.",
+                retry_after_s=1.0,
+            )
         case HaltReason.AMBIGUOUS_DISPATCH:
             text = "may have acted on the request but did not answer; it was not sent again"
             message = f"{_last(turning)} {text}: {halt.message}."

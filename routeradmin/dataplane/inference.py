@@ -9,6 +9,7 @@ from routeradmin.dataplane.auth import authorize
 from routeradmin.dataplane.client import Client, turn_headers
 from routeradmin.dataplane.errors import ApiError
 from routeradmin.dataplane.http import Header, read_body
+from routeradmin.engine.outcome import Ending
 from routeradmin.engine.turn_state import HaltReason
 from routeradmin.services.inference import asked as reading
 from routeradmin.services.inference import facts
@@ -62,7 +63,7 @@ async def carry_out(exchange: Exchange, api: str, operation: str | None = None) 
         )
         client.turning = turning
         halt = await turning.run()
-        if halt.halt is HaltReason.CANCELLED:
+        if halt.halt is HaltReason.CANCELLED and interrupt.reason is not Ending.STOPPED:
             return  # nobody is there to be answered
         if client.began:
             await client.end(end_of_stream(exchange, turning))

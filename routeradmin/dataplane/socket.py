@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -72,6 +73,8 @@ class DecisionSocket:
         self._leases: dict[str, Key] = {}
         self._many = LEAST_HELD
         self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Task[Any]] = set()  # those of them that may wait for long
+        self._is_closing = False
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
         self._bytes = 0  # of the frames under way
         self._ops: dict[str, tuple[Op, tuple[str, ...]]] = {
@@ -93,8 +96,10 @@ class DecisionSocket:
         task.add_done_callback(lambda done: self._done(done, len(frame)))
 
     async def close(self) -> None:
-        """Stop what is under way and give every lease back."""
-        for task in self._tasks:
+        """Let nothing wait any longer, and give every lease back. What was said of a lease is
+        carried through: once the store has kept it, nobody else would record it."""
+        self._is_closing = True
+        for task in self._waiting:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for lease_id, key in list(self._leases.items()):
@@ -145,9 +150,10 @@ class DecisionSocket:
 
     async def _select(self, lease_id: str, body: bytes, key: Key) -> bytes:
         message = decision.permitted(parse(Select, body), key)
-        selected = await postponing.select(
-            self._runtime, message, key, self._request_id, self._headers()
-        )
+        with self._while_it_waits():
+            selected = await postponing.select(
+                self._runtime, message, key, self._request_id, self._headers()
+            )
         self._leases[selected.lease.id] = key
         if len(self._leases) > self._many:
             await self._forget_closed()
@@ -184,8 +190,21 @@ class DecisionSocket:
 
     async def _explain(self, lease_id: str, body: bytes, key: Key) -> bytes:
         message = parse(Select, body)
-        answer = await explaining.explain(self._runtime, message, key, self._headers())
+        with self._while_it_waits():
+            answer = await explaining.explain(self._runtime, message, key, self._headers())
         return orjson.dumps(answer)
+
+    @contextmanager
+    def _while_it_waits(self) -> Iterator[None]:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101
+        if self._is_closing:  # its frame came last, and it begins only now
+            task.cancel()
+        self._waiting.add(task)
+        try:
+            yield
+        finally:
+            self._waiting.discard(task)
 
     def _headers(self) -> Headers:
         """Those of the handshake that some rule reads."""

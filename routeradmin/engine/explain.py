@@ -15,7 +15,7 @@ from routeradmin.engine.eligibility import all_rejections, ruling
 from routeradmin.engine.fallback_routes import followed
 from routeradmin.engine.intents import Decision
 from routeradmin.engine.objects import Capabilities, Rule
-from routeradmin.engine.refusal import Refusal
+from routeradmin.engine.refusal import Refusal, refuse
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved
 from routeradmin.engine.select import Pick, pick, resolve_for
@@ -160,19 +160,38 @@ def explain_route(
     prefer: CandidateKey | None = None,
 ) -> Explanation:
     """``explain`` where the route is known already."""
-    chosen = pick(resolved, request, view, now, rng, prefer=prefer)
+    chosen, further = first_step(resolved, request, view, now, rng, prefer=prefer)
     targets = tuple(
         Explained(candidate, reasons, runtime_json(candidate, view.of(candidate), now))
         for candidate, reasons in all_rejections(resolved.route, request, view, now)
     )
     rule = ruling(resolved.route, request, now)
-    further: tuple[Further, ...] = ()
-    if isinstance(chosen, Refusal):
-        routes = followed(resolved, request, chosen)
-        further = tuple(_further(one, request, view, now) for one in routes)
     return Explanation(
         resolved, request.input_tokens, chosen, targets, rule, request, further=further
     )
+
+
+def first_step(
+    resolved: Resolved,
+    request: SelectRequest,
+    view: StateView,
+    now: float,
+    rng: Random,
+    *,
+    prefer: CandidateKey | None = None,
+) -> tuple[Pick | Refusal, tuple[Further, ...]]:
+    """What a turn does first on this route, and where it goes on when that is nothing.
+
+    Fallback routes come before a route's last resort: the least bad is a choice only where none
+    of them has anything to use.
+    """
+    chosen = pick(resolved, request, view, now, rng, prefer=prefer)
+    if isinstance(chosen, Pick) and not chosen.least_bad:
+        return chosen, ()
+    refusal = chosen if isinstance(chosen, Refusal) else refuse(resolved, request, view, now)
+    routes = followed(resolved, request, refusal)
+    further = tuple(_further(one, request, view, now) for one in routes)
+    return (refusal if any(one.usable for one in further) else chosen), further
 
 
 def _further(resolved: Resolved, request: SelectRequest, view: StateView, now: float) -> Further:

@@ -25,6 +25,7 @@ class Ending(StrEnum):
     BROKEN = "broken"  # a stream that breaks, or stops without an end
     CANCELLED = "cancelled"  # the client hung up
     DEADLINE = "deadline"  # the caller's deadline passed
+    STOPPED = "stopped"  # this process stops and waits no longer
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class AttemptFacts:
 _NO_FAULT = {
     Ending.CANCELLED: FailureClass.CANCELLED,
     Ending.DEADLINE: FailureClass.DEADLINE,
+    Ending.STOPPED: FailureClass.CANCELLED,
 }
 _HINTED = frozenset({FailureClass.RATE_LIMITED, FailureClass.TRANSIENT})
 _NAMES = frozenset(str(failure) for failure in FailureClass)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from routeradmin.engine.explain import Explanation, explain_route
+from routeradmin.engine.explain import Explanation, explain_route, first_step
 from routeradmin.engine.objects import AdminState
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.resolve import Resolved
-from routeradmin.engine.select import Pick, pick, resolve_for
+from routeradmin.engine.select import Pick, resolve_for
 from routeradmin.engine.snapshot import Candidate, Snapshot, Tier
 from routeradmin.engine.state import (
     MANUAL,
@@ -125,7 +125,7 @@ def simulate(
     explanation = explain_route(resolved, request, above, now, Random(seed))
     counts, rng = Counter[str](), Random(seed)
     for _ in range(draws):
-        drawn = pick(resolved, request, above, now, rng)
+        drawn, _ = first_step(resolved, request, above, now, rng)
         if not isinstance(drawn, Pick):
             break  # the state never changes: every later draw is refused as well
         counts[str(drawn.candidate.key)] += 1

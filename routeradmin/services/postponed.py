@@ -44,16 +44,29 @@ class Postponed:
         """Some, once each; what is unknown waits until that has been sure for ``TRIED_S``."""
         for _ in range(min(len(self._waiting), most)):
             one = self._waiting.popleft()
+            # Carried through even where whoever asks for it is cut off: once Redis has kept what
+            # it tells, nobody else would record it.
+            telling = asyncio.ensure_future(one.tell())
             try:
-                await one.tell()
-            except LeaseNotFound as problem:
-                if sure_for_s < TRIED_S:
-                    self._waiting.append(one)
-                else:
-                    self.dropped += 1
-                    log.info("dropping a report of %.0f s ago: %s", now - one.since, problem)
-            except LeaseFenced as problem:  # it ran out meanwhile; what was reported counted
-                log.debug("a report was too late: %s", problem)
-            except asyncio.CancelledError:  # cut off, or the process stops: it still waits
-                self._waiting.appendleft(one)
-                raise
+                await asyncio.wait({telling})
+            finally:
+                if not telling.done():
+                    await asyncio.wait({telling})
+                self._told(one, telling, sure_for_s, now)
+
+    def _told(
+        self, one: Waiting, telling: asyncio.Future[Any], sure_for_s: float, now: float
+    ) -> None:
+        try:
+            telling.result()
+        except LeaseNotFound as problem:
+            if sure_for_s < TRIED_S:
+                self._waiting.append(one)
+            else:
+                self.dropped += 1
+                log.info("dropping a report of %.0f s ago: %s", now - one.since, problem)
+        except LeaseFenced as problem:  # it ran out meanwhile; what was reported counted
+            log.debug("a report was too late: %s", problem)
+        except asyncio.CancelledError:  # the process ends: it still waits
+            self._waiting.appendleft(one)
+            raise

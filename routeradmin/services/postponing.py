@@ -7,10 +7,8 @@ Redis is back, and a select goes on with a turn of its own.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -19,7 +17,7 @@ from routeradmin.engine.state import LeaseNotFound
 from routeradmin.services import asking, reporting, selecting
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Release, Renew, Report, Select
-from routeradmin.services.postponed import MOST, MOST_AT_ONCE
+from routeradmin.services.postponed import MOST_AT_ONCE
 from routeradmin.services.refusals import StateUnknown, TurnNotFound
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.selected import Selected
@@ -28,7 +26,8 @@ from routeradmin.services.tracing import Headers
 log = logging.getLogger(__name__)
 
 AGAIN_MS = 1000
-LAST_S = 5.0
+LAST_S = 10.0
+LOOK_S = 0.1
 SOON_S = 0.25  # a process that lost Redis for a moment has told by then what it granted meanwhile
 
 
@@ -116,17 +115,27 @@ def knows_all(runtime: Runtime) -> bool:
     return runtime.peers is None or runtime.peers.knows_all_for_s >= 0
 
 
-async def tell(runtime: Runtime, most: int = MOST_AT_ONCE) -> None:
+async def tell(runtime: Runtime) -> None:
     """What waits, as soon as some of it may be known: who granted it might be the next to go."""
     peers = runtime.peers
     if peers is not None and len(runtime.postponed) and peers.store.is_shared:
-        await runtime.postponed.tell(peers.knows_all_for_s, runtime.clock(), most)
+        await runtime.postponed.tell(peers.knows_all_for_s, runtime.clock())
 
 
 async def tell_last(runtime: Runtime) -> None:
-    """All that waits, for the last time: the process stops."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LAST_S):
-            await tell(runtime, MOST)
+    """All that waits, for the last time: the process stops. Where Redis is away it is waited for,
+    since it is also to hear which leases have ended and that this process is gone."""
+    peers = runtime.peers
+    if peers is None:
+        return
+    ends = peers.steady() + LAST_S
+    while peers.steady() < ends:
+        knew_all, left = knows_all(runtime), len(runtime.postponed)
+        for _ in range(0, left, MOST_AT_ONCE):
+            if peers.steady() < ends:
+                await tell(runtime)
+        if peers.store.is_shared and (knew_all or not len(runtime.postponed)):
+            break
+        await runtime.sleep(LOOK_S)
     if left := len(runtime.postponed):
         log.error("%d reports of leases out of reach are lost", left)

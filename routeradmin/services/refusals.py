@@ -63,6 +63,13 @@ class StateUnknown(Exception):
     """What other processes granted is out of reach for the moment."""
 
 
+class Stopping(Exception):
+    """This process stops and waits no longer."""
+
+    def __init__(self) -> None:
+        super().__init__("The server is stopping and waits no longer; ask again.")
+
+
 class LimitRefused(Exception):
     """The API key's own limits admit nothing more now."""
 

@@ -26,8 +26,10 @@ from routeradmin.services import turns
 from routeradmin.services.answers import KEPT_CHARS
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Release, Renew, Report
+from routeradmin.services.refusals import TurnNotFound
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.tracing import Headers
+from routeradmin.services.turn_record import as_record
 
 # For a turn that is gone: its hour is over, or its route or candidate left the catalog.
 STOP = {"action": "stop", "wait_ms": 0, "halt": "exhausted"}
@@ -73,8 +75,26 @@ async def report(
         runtime.meters.attempt(lease.key.deployment, outcome)
         if telling.ended is not None:
             turns.record(runtime, telling.ended, request_id=request_id, headers=headers)
+    elif runtime.peers is not None:
+        await _record_again(runtime, settlement, key, request_id, now)
     assert settlement.answer is not None  # noqa: S101
     return given(settlement.answer)
+
+
+async def _record_again(
+    runtime: Runtime, settlement: Settlement, key: Key, request_id: str, now: float
+) -> None:
+    """What a repeated report's turn came to: the process that ended it may have been killed before
+    it wrote that down. What is in the database already stays as it is."""
+    turn_id, answer = settlement.lease.turn_id, settlement.answer
+    if turn_id is None or answer is None or answer["next"]["halt"] is None:
+        return
+    try:
+        turn = await turns.load(runtime, turn_id, key, now)
+    except (TurnNotFound, ModelNotFound):
+        return
+    if turn.state.halt is not None:
+        runtime.journal.record(as_record(turn, request_id=request_id))
 
 
 def given(answer: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ from routeradmin.services.postponed import Postponed
 from routeradmin.services.secrets import SecretBook
 from routeradmin.services.standing import JobStanding
 from routeradmin.services.tracing import OFF, Tracer
+from routeradmin.services.under_way import UnderWay
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +79,7 @@ class Runtime:
     heartbeats: Heartbeats = field(default_factory=Heartbeats)
     selectors: dict[str, Selector] = field(default_factory=dict)
     postponed: Postponed = field(default_factory=Postponed)
+    under_way: UnderWay = field(default_factory=UnderWay)
     jobs: dict[str, JobStanding] = field(default_factory=dict)
     degraded: set[str] = field(default_factory=set)
     accepting: bool = False

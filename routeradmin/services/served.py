@@ -14,12 +14,13 @@ from routeradmin.services.turn_record import as_record
 
 
 class Served(NamedTuple):
-    """``step`` is where the attempt went; moments are epoch seconds."""
+    """``step`` is where the attempt went, ``key_id`` the caller's; moments are epoch seconds. What
+    else was asked for is not kept: it may be large, and no record tells it."""
 
     id: str
     request_id: str
     resolved: Resolved
-    request: SelectRequest
+    key_id: str | None
     step: Try
     started_at: float
     began_at: float
@@ -30,7 +31,8 @@ class Served(NamedTuple):
 
     def as_record(self) -> dict[str, Any]:
         """The turn as ``GET /turns/{id}`` shows it: what the machine says of such a turn."""
-        turn = Turn.start(self.id, self.resolved, self.request, self.started_at)
+        request = SelectRequest(self.resolved.requested, key_id=self.key_id)
+        turn = Turn.start(self.id, self.resolved, request, self.started_at)
         turn.catch_up(self.step, self.began_at, "")
         turn.tell(self.outcome, self.ended_at, visible_events=self.visible_events)
         return as_record(turn, request_id=self.request_id, overhead_ms=self.overhead_ms)

@@ -154,7 +154,7 @@ def _served_turn(served: Served) -> Row:
         served.request_id,
         served.resolved.route.id,
         served.resolved.requested,
-        served.request.key_id or "",
+        served.key_id or "",
         served.resolved.snapshot.revision,
         "succeeded",
         connection.ops.adapt_datetimefield_value(started_at),

@@ -7,6 +7,8 @@ and winds a timer of the event loop after every answer.
 from __future__ import annotations
 
 import asyncio
+import math
+from collections.abc import Iterable
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -64,7 +66,32 @@ class Clock:
 class Connection(HttpToolsProtocol):
     """What ``serve`` talks HTTP with."""
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer is under way."""
+        return self.cycle is not None and not self.cycle.response_complete
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         corked = Corked(transport, self.loop)
         self.loop = cast(asyncio.AbstractEventLoop, Clock(self.loop))
         super().connection_made(cast(asyncio.Transport, corked))
+
+
+class Draining:
+    """The connections of a process that stops: each is closed once nobody has asked anything on it
+    for ``quiet_s``. Whoever had an answer just now, which may have been a long one, may be about to
+    ask again, and would not know whether that arrived."""
+
+    def __init__(self, quiet_s: float) -> None:
+        self._quiet_s = quiet_s
+        self._quiet_since: dict[Any, float] = {}
+
+    def look(self, connections: Iterable[Any], now: float) -> None:
+        before, self._quiet_since = self._quiet_since, {}
+        for one in list(connections):
+            if isinstance(one, Connection) and one.is_busy:
+                continue
+            since = self._quiet_since[one] = before.get(one, now)
+            if now - since >= self._quiet_s:
+                self._quiet_since[one] = math.inf  # once is enough
+                one.shutdown()

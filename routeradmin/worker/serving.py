@@ -15,7 +15,9 @@ from types import FrameType
 import uvicorn
 
 from routeradmin.services import runtime as runtimes
-from routeradmin.worker.connections import Connection
+from routeradmin.worker.connections import Connection, Draining
+
+log = logging.getLogger(__name__)
 
 APPLICATION = "routeradmin.asgi:application"
 GRACE_S = 10  # how long open requests may go on after the first Ctrl-C
@@ -23,10 +25,12 @@ SHARED_GRACE_S = 30  # the same where other processes serve meanwhile: nobody wa
 # How long a process that others can stand in for goes on as before but for its readiness: a proxy
 # that asks every two seconds has turned away by then, so that nobody finds the door shut.
 LEAVE_S = 5.0
-# How long connections that are open go on being answered, each answer being the last on its
-# connection, so that their owners come again to a process that stays.
+# How long a connection may be quiet and is answered once more, that answer being the last on it, so
+# that its owner comes again to a process that stays.
 DRAIN_S = 2.0
 DRAIN_LOOK_S = 0.05
+# What still runs when its time is over ends in words; they, and its record, take a moment.
+LAST_WORDS_S = 2
 PARENT_LOOK_S = 1.0
 BACKLOG = 2048
 
@@ -55,7 +59,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def config(grace_s: int = GRACE_S) -> uvicorn.Config:
+def config(grace_s: int) -> uvicorn.Config:
     return uvicorn.Config(
         APPLICATION,
         loop="uvloop",
@@ -88,7 +92,9 @@ class Server(uvicorn.Server):
         has_others: bool = False,
         supervised: bool = False,
     ) -> None:
-        super().__init__(config(SHARED_GRACE_S if has_others else GRACE_S))
+        self._grace_s = SHARED_GRACE_S if has_others else GRACE_S
+        # Where others take over, all connections but those of the last moment are closed before.
+        super().__init__(config(LAST_WORDS_S if has_others else GRACE_S + LAST_WORDS_S))
         self._greet = greet
         self._has_others = has_others
         self._supervised = supervised
@@ -118,9 +124,13 @@ class Server(uvicorn.Server):
             self._watch.cancel()
         if self._has_others:
             await self._leave()
+        limit = asyncio.create_task(self._end_what_runs())
+        if self._has_others:
             await self._drain()
         await super().shutdown(sockets)
+        limit.cancel()
         if self.force_exit:  # a second Ctrl-C cuts off requests, never what is to be written
+            await self._end_now()
             await self.lifespan.shutdown()
 
     async def _leave(self) -> None:
@@ -132,10 +142,25 @@ class Server(uvicorn.Server):
     async def _drain(self) -> None:
         for server in self.servers:
             server.close()
-        ends = time.monotonic() + DRAIN_S
-        connections = self.server_state.connections
+        connections, draining = self.server_state.connections, Draining(DRAIN_S)
+        ends = time.monotonic() + self._grace_s
         # uvicorn tells nobody when a connection ends
-        while connections and time.monotonic() < ends and not self.force_exit:  # noqa: ASYNC110
+        while connections and (now := time.monotonic()) < ends and not self.force_exit:
+            draining.look(connections, now)
+            await asyncio.sleep(DRAIN_LOOK_S)
+
+    async def _end_what_runs(self) -> None:
+        """In words, instead of cutting it off, once it has had its time."""
+        await asyncio.sleep(self._grace_s)
+        under_way = runtimes.get().under_way
+        log.warning("%d requests are not over: they are ended", len(under_way))
+        under_way.end()
+
+    async def _end_now(self) -> None:
+        under_way = runtimes.get().under_way
+        under_way.end()
+        ends = time.monotonic() + LAST_WORDS_S
+        while len(under_way) and time.monotonic() < ends:  # noqa: ASYNC110
             await asyncio.sleep(DRAIN_LOOK_S)
 
     async def _end_with_parent(self) -> None:

@@ -95,6 +95,8 @@
       event.preventDefault();
       complain(answer.status === 503
         ? "Not saved: the database cannot be reached. What you typed is still here; try again."
+        : answer.status === 404
+        ? "It is not there any more: somebody deleted it. What you typed is still here."
         : answer.status === 403
         ? "Not allowed: your role lacks this right, or the page is too old. Load it again."
         : `The server answered ${answer.status}. Load the page again to see what is in force.`);
@@ -262,18 +264,20 @@
 })();
 
 // What is worth copying has a button for it, where the browser allows that.
-document.addEventListener("DOMContentLoaded", () => {
-  for (const button of document.querySelectorAll("[data-copy]")) {
-    if (!navigator.clipboard) return;
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(document.querySelector(button.dataset.copy).textContent);
-      const name = button.dataset.name ??= button.textContent;
-      button.textContent = "Copied";
-      setTimeout(() => { button.textContent = name; }, 2000);
-    });
-  }
-});
+// It may come with a part that is put in later.
+if (navigator.clipboard) {
+  document.documentElement.dataset.copies = ""; // without it the style sheet hides the buttons
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.("[data-copy]");
+    if (!button) return;
+    const from = button.dataset.copy ? document.querySelector(button.dataset.copy)
+      : button.closest(".curl").querySelector("pre");
+    await navigator.clipboard.writeText(from.textContent);
+    const name = button.dataset.name ??= button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = name; }, 2000);
+  });
+}
 
 // A file may be dropped anywhere on the form that takes it.
 document.addEventListener("DOMContentLoaded", () => {

@@ -71,5 +71,15 @@ document.addEventListener("DOMContentLoaded", () => {
     waiting = setTimeout(check, CHECK_AFTER_MS);
   });
 
+  // A secret is never sent back: the preview is fetched beside it, for the form would lose it.
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.('#draft[data-check] button[value="preview"]')) return;
+    if (![...form().querySelectorAll('input[type="password"]')].some((field) => field.value)) return;
+    event.preventDefault();
+    for (const field of form().querySelectorAll(".field[id]")) touched.add(field.id);
+    clearTimeout(waiting);
+    check().then(() => form()?.querySelector('[aria-invalid="true"]')?.focus());
+  });
+
   if (form()?.matches("[data-preview-first]")) check();
 });

@@ -2,7 +2,8 @@
 // are missing or the catalog changed, the page is read again and the parts that may have changed
 // (`data-fresh`) become what they are now. Lists of what happened (`data-tail`, in milliseconds how
 // often at most) are read again when something did, and stand still under the pointer. Nothing is
-// read while a question is open: with its answer the page may be one that is not there any more.
+// read while a question is open: with its answer the page may be one that is not there any more. A
+// page whose object is gone says so and reads no more.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -75,6 +76,11 @@ document.addEventListener("DOMContentLoaded", () => {
   const link = follow({
     place: placeOf(here),
     read: readUnlessAsked,
+    gone() {
+      const note = document.getElementById("gone");
+      if (note) note.hidden = false;
+      document.querySelector(".head .buttons")?.remove(); // they lead nowhere now
+    },
     heard(frame) {
       if (frame.beats) window.routeradminBeats(frame.beats);
       if (!tail() || frame.content === undefined) return;

@@ -15,6 +15,7 @@ window.routeradminLink = (() => {
   // frame that is in order, `page.changed` is called when a frame has been shown.
   function follow(page) {
     const label = document.getElementById("link-state");
+    label.hidden = false;
     const pauseButton = document.getElementById("pause");
     let link = { state: "connecting", since: Date.now() };
     let heard = Date.now(); // when the last frame or reading came
@@ -29,10 +30,13 @@ window.routeradminLink = (() => {
       show();
     }
 
+    const over = () => ["closed", "gone"].includes(link.state);
+
     function words(silent) {
       const seconds = (ms) => Math.max(0, Math.round(ms / 1000));
       const stale = `stale for ${seconds(silent)} s`;
       if (paused) return ["paused", `paused · ${waiting} update${waiting === 1 ? "" : "s"} waiting`];
+      if (link.state === "gone") return ["closed", "deleted"];
       if (link.state === "closed") return ["closed", "signed out: load the page to sign in"];
       if (link.state === "live") return silent > SILENT_MS ? ["stale", stale] : ["live", "live"];
       if (silent > STALE_MS) return ["stale", `${link.state}, ${stale}`];
@@ -46,7 +50,7 @@ window.routeradminLink = (() => {
       const [state, text] = words(silent);
       label.dataset.state = state;
       if (label.textContent !== text) label.textContent = text;
-      const stale = String(silent > STALE_MS && !paused);
+      const stale = String((silent > STALE_MS && !paused) || link.state === "gone");
       if (document.body.dataset.stale !== stale) document.body.dataset.stale = stale;
       // What an action would act on is not known any more.
       for (const part of document.querySelectorAll(".act")) {
@@ -59,6 +63,7 @@ window.routeradminLink = (() => {
 
     // `after`: what the answer has to have seen. Without it, only a new reading will do.
     function read(after = "") {
+      if (link.state === "gone") return Promise.resolve();
       pending ??= page.read(after)
         .then((found) => {
           if (!found) return;
@@ -68,7 +73,13 @@ window.routeradminLink = (() => {
           time.tick();
           show();
         })
-        .catch((problem) => { if (problem.message === "signed out") set("closed"); })
+        .catch((problem) => {
+          if (problem.message === "signed out") set("closed");
+          if (problem.message === "gone") {
+            set("gone");
+            page.gone?.();
+          }
+        })
         .finally(() => { pending = null; });
       return pending;
     }
@@ -91,7 +102,7 @@ window.routeradminLink = (() => {
 
     document.addEventListener("htmx:ws:before:message:incoming", (event) => {
       const frame = JSON.parse(event.detail.message.data);
-      if (document.hidden) { // what is not shown is a gap, and read when someone looks again
+      if (document.hidden || link.state === "gone") { // what is not shown is a gap, and read when someone looks again
         event.detail.cancelled = true;
         return;
       }
@@ -119,17 +130,20 @@ window.routeradminLink = (() => {
       time.tick();
       page.changed?.();
     });
-    document.addEventListener("htmx:ws:after:connection", () => { heard = Date.now(); set("live"); });
-    document.addEventListener("htmx:ws:close", (event) => {
-      set([4401, 4403].includes(event.detail.code) ? "closed" : "reconnecting");
+    document.addEventListener("htmx:ws:after:connection", () => {
+      heard = Date.now();
+      if (link.state !== "gone") set("live");
     });
-    window.addEventListener("offline", () => set("reconnecting"));
+    document.addEventListener("htmx:ws:close", (event) => {
+      if (link.state !== "gone") set([4401, 4403].includes(event.detail.code) ? "closed" : "reconnecting");
+    });
+    window.addEventListener("offline", () => { if (!over()) set("reconnecting"); });
 
     document.addEventListener("visibilitychange", () => {
       const left = heard;
       if (document.hidden) return;
       // The socket comes back by itself and tells whether something was missed.
-      setTimeout(() => { if (heard === left && !paused && link.state !== "closed") read(); }, RETURN_MS);
+      setTimeout(() => { if (heard === left && !paused && !over()) read(); }, RETURN_MS);
     });
 
     if (pauseButton) pauseButton.hidden = false;
@@ -142,10 +156,11 @@ window.routeradminLink = (() => {
       if (!paused) read();
     });
 
+    show();
     setInterval(show, 500);
     setInterval(() => {
       const well = link.state === "live" && Date.now() - heard < STALE_MS;
-      if (paused || document.hidden || well || link.state === "closed") return;
+      if (paused || document.hidden || well || over()) return;
       if (Date.now() - heard > POLL_MS - 500) read(`${place.process}:${place.seq}`);
     }, POLL_MS);
 
@@ -169,6 +184,7 @@ window.routeradminLink = (() => {
   async function fetched(address, headers) {
     const answer = await fetch(address, { headers, redirect: "manual", cache: "no-store" });
     if (answer.type === "opaqueredirect" || answer.status === 401) throw new Error("signed out");
+    if (answer.status === 404) throw new Error("gone");
     if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
     return new DOMParser().parseFromString(await answer.text(), "text/html");
   }

@@ -52,11 +52,30 @@ document.addEventListener("DOMContentLoaded", () => {
     changed(list);
   }
 
+  // What is no target any more is an empty row, which stands with the others at the end.
+  function remove(row) {
+    const list = row.closest("[data-tiers]");
+    const name = chosen(row);
+    const after = row.nextElementSibling ?? row;
+    row.querySelector("[data-deployment]").value = "";
+    row.querySelector('input[type="hidden"]').value = "";
+    settle(list);
+    renumber(list);
+    after.querySelector("[data-deployment]").focus();
+    const spoken = document.getElementById("tiers-spoken");
+    if (spoken) spoken.textContent = `${name} is no target any more.`;
+    changed(list);
+  }
+
   document.addEventListener("click", (event) => {
-    const button = event.target.closest?.("[data-tier-by]");
+    const button = event.target.closest?.("[data-tier-by], [data-tier-remove]");
     if (!button) return;
-    move(button.closest("li"), Number(button.dataset.tierBy));
-    button.focus();
+    event.preventDefault(); // without this script the server does it
+    const row = button.closest("li");
+    if (button.dataset.tierBy) {
+      move(row, Number(button.dataset.tierBy));
+      button.focus();
+    } else remove(row);
   });
 
   document.addEventListener("keydown", (event) => {
@@ -132,7 +151,7 @@ document.addEventListener("DOMContentLoaded", () => {
   });
 
   function ready() {
-    for (const control of document.querySelectorAll("[data-tier-by], [data-grip]")) control.hidden = false;
+    for (const control of document.querySelectorAll("[data-grip]")) control.hidden = false;
     for (const list of document.querySelectorAll("[data-tiers]")) settle(list);
   }
 

@@ -90,6 +90,34 @@ def test_a_frame_does_not_undo_what_this_process_did_since(
     assert active(one) == 3, "the frame is from when it was 1"
 
 
+def test_whoever_granted_a_lease_hears_what_others_did_to_it(
+    run: Run, stores: list[RedisStore], redis_prefix: Prefix
+) -> None:
+    """Else it counted it as open when it is on its own, and told an empty Redis of it."""
+    one, two, _ = stores
+    reported, released, renewed, own = [run(take(one)) for _ in range(4)]
+    run(two.settle(reported.id, OK, DEFAULT_POLICY, NOW))
+    assert run(two.release(released.id, NOW))
+    run(two.renew(renewed.id, 100.0, NOW))
+    run(one.settle(own.id, OK, DEFAULT_POLICY, NOW))
+    with redis.Redis.from_url(redis_prefix.url) as client:
+        (told,) = client.keys(f"{{{redis_prefix.name}}}:heard:*")
+        assert client.llen(told) == 3, "of its own end it knows"
+        assert 0 < client.ttl(told) <= 300
+        run(one.look())
+        run(two.settle(renewed.id, OK, DEFAULT_POLICY, NOW + 70))
+        assert [record.lease.expires_at for record in one._book.open_records()] == [NOW + 100]
+        run(one.look())
+        assert one._book.open_records() == []
+        run(one.look())
+        assert not client.exists(told)
+    late = run(take(one))
+    one.link.fall("a test")
+    assert active(one) == 1
+    assert run(one.release(late.id, NOW))
+    assert active(one) == 0
+
+
 def test_where_nothing_changed_no_frame_is_made(
     run: Run, stores: list[RedisStore], redis_prefix: Prefix
 ) -> None:

@@ -27,8 +27,9 @@ from routeradmin.engine.state import (
     Lease,
     LeaseFenced,
     ReportState,
+    Settlement,
 )
-from routeradmin.engine.turn_book import Told
+from routeradmin.engine.turn_book import Kept, Told
 from routeradmin.engine.turn_state import Opening
 from tests.adapters.state_store_suite import BROKEN, LIMITED, OK, A, Run, kept_turn
 from tests.engine.world import ASK, NOW, catalog, deployment, route
@@ -225,6 +226,43 @@ def test_turns_may_go_on_in_another_process(pair: Pair) -> None:
     assert opened.turn == Opening(lease.id, "m", "r", asked, A, 0, lease.id, NOW)
     assert pair.run(two.save_turn(kept_turn("t", "m"), NOW, found.version))
     assert not pair.run(one.save_turn(kept_turn("t", "m"), NOW, found.version))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'[1.0, "turn", {"id": "t", "model": "m"}]',  # members are missing
+        b'[1.0, "opening", {"id": "t", "unheard": 1, "key": ["a", "k", ""], "request": {}}]',
+        b'[1.0, "turn", {"id": "t", "model": "m"}, "more"]',
+        b'{"t": 1}',
+        b"\x01\x02",
+    ],
+)
+def test_a_turn_that_another_release_wrote_in_another_way_is_as_good_as_none(
+    pair: Pair, text: bytes, redis_prefix: Prefix
+) -> None:
+    """While processes are replaced one after the other, both releases share one Redis."""
+    snapshot = catalog([deployment("a")])
+    one, two = pair.both(snapshot)
+    lease = pair.take(one, snapshot, keep=Opening("", "m", "r", ASK, A, 0, "", 0.0))
+    assert lease is not None
+    one.bind_session("s", Binding(A, NOW + 60), NOW)
+    pair.look(one)
+    with redis.Redis.from_url(redis_prefix.url) as client:
+        (name,) = keys(redis_prefix, f"turn:{lease.id}")
+        client.hset(name, "text", text)
+        assert client.hset(f"{{{redis_prefix.name}}}:sessions", "s", text) == 0, "it was there"
+    assert pair.run(two.load_turn(lease.id, NOW)) is None
+    assert pair.run(two.binding(["s"], NOW)) is None
+    heard: list[Kept | None] = []
+
+    def tell(settlement: Settlement, kept: Kept | None) -> Told:
+        heard.append(kept)
+        return Told({"next": "stop"}, None)
+
+    settled = pair.run(two.settle(lease.id, OK, DEFAULT_POLICY, NOW, None, tell))
+    assert (settled.is_first, settled.answer, heard) == (True, {"next": "stop"}, [None])
+    assert two.is_shared
 
 
 def test_a_process_that_starts_knows_what_the_others_know(pair: Pair) -> None:

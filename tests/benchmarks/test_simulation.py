@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.simulate import asking
+from benchmarks.simulate.asking import Asker
 from benchmarks.simulate.costs import Costs, Step
 from benchmarks.simulate.layouts import (
     DEPLOYMENTS,
@@ -21,6 +23,7 @@ from benchmarks.simulate.layouts import (
     spread,
 )
 from benchmarks.simulate.shard import HOP_S, Load, Seen, Shard
+from tests.scaleout.servers import RedisServer
 
 STEP = Step(10.0, 100.0, 50.0)
 COSTS = Costs(
@@ -153,3 +156,15 @@ def test_costs_come_back_as_they_were_written(tmp_path: Path) -> None:
 def test_shares_are_values_of_the_list() -> None:
     assert [share([3.0, 1.0, 2.0, 4.0], part) for part in (0.0, 0.5, 0.99)] == [1.0, 3.0, 4.0]
     assert share([], 0.5) == 0.0
+
+
+@pytest.mark.services
+def test_what_is_measured_are_the_steps_that_processes_send() -> None:
+    with RedisServer() as server:
+        asker = Asker(server.url)
+        (lease, grant), (other, second) = asker.grant(1), asker.grant(2)
+        told = asker.call([grant, second, asking.settle(lease), asking.report(other, 2)])
+        told += asker.call([asking.save_turn("t", 3), asking.look(0, 0), asking.poll("0")])
+        asker.client.close()
+    words = [answer[0] for answer in told]
+    assert words == ["granted", "granted", "open", "open", "saved", "frames", "frames"]

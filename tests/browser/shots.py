@@ -103,6 +103,24 @@ def turn(page: Page) -> None:
     expect(page.get_by_role("heading", name="Attempts")).to_be_visible()
 
 
+def alerted(page: Page) -> None:
+    """A webhook of which nobody takes the messages, as a new operator meets it."""
+    site = Site(re.sub(r"(//[^/]+).*", r"\1", page.url))
+    if not site.call("GET", "webhooks")["items"]:
+        site.call("POST", "webhooks", {"name": "pager", "url": "http://127.0.0.1:9/hook"})
+    page.goto("/alerts")
+    page.get_by_role("button", name="Send a test").first.click()
+    expect(page.get_by_role("status").first).to_be_visible()
+
+
+def tried_key(page: Page) -> None:
+    page.goto("/new/keys")
+    page.fill("#id_name", "nightly batch")
+    page.locator("#id_scopes input").first.check()
+    page.get_by_role("button", name="Show what would change").click()
+    page.locator("#preview summary").click()
+
+
 def troubled(address: str) -> Callable[[Page], Any]:
     """The live page at a moment when something cools."""
 
@@ -141,8 +159,10 @@ SHOTS: tuple[tuple[str, Callable[[Page], Any], bool, bool], ...] = (
     ("playground", played, False, False),
     ("turn", turn, False, False),
     ("events-dark", at("/events"), False, True),
+    ("alerts", alerted, False, False),
     ("judge", at("/judge?status=429&retry_after=20&body=rate+limit+reached"), False, False),
     ("form-refused", refused, False, False),
+    ("form-tried", tried_key, False, False),
     ("import", import_preview, False, False),
     ("conflict", conflict, False, False),
     ("revision", at("/revisions/2"), False, False),

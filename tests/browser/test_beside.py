@@ -213,6 +213,16 @@ def test_a_page_stands_still_while_a_question_is_open_on_it(
     dialog.get_by_role("link", name="Keep it").click()
     expect(page.locator("#settings")).to_contain_text("new-tag")
     assert complaints == []
+    site.call("DELETE", "deployments/alpha?cascade=true")
+    expect(page.locator("#gone")).to_be_visible()
+    expect(page.locator("#link-state")).to_have_text("deleted")
+    beside = page.context.new_page()
+    beside.goto("/deployments/beta")
+    expect(beside.locator("#link-state")).to_have_text("live")
+    read.clear()
+    site.call("PATCH", "deployments/beta", {"tags": ["later-tag"]})
+    expect(beside.locator("#settings")).to_contain_text("later-tag")
+    assert read == []  # the same frame reached both; what is gone is asked for no more
 
 
 def test_events_come_by_themselves_and_wait_while_the_list_is_pointed_at(

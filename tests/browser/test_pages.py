@@ -72,6 +72,13 @@ def test_the_console_works_without_javascript(
     menu.locator("summary").click()
     menu.get_by_role("button", name="Enable").click()
     expect(page.locator(".note")).to_contain_text("beta is enabled")
+    expect(page.locator("#link-state")).to_be_hidden()
+    page.goto("/edit/routes/chat")
+    page.get_by_role("button", name="Later").first.click()
+    numbers = page.locator('[data-tiers] input[type="number"]')
+    assert [numbers.nth(n).input_value() for n in range(2)] == ["1", "2"]
+    page.get_by_role("button", name="Remove").nth(1).click()
+    expect(page.locator("[data-tiers] li:not(.blank)")).to_have_count(1)
     context.close()
 
 

@@ -53,7 +53,7 @@ def test_a_user_is_added_changed_and_deleted(hands: Hands, complaints: Complaint
     hands.choose("Role", "viewer")
     hands.press("Save")
     row = page.locator("tr", has_text="nina")
-    expect(row).to_contain_text("viewer")
+    expect(row).to_contain_text("Viewer")
     hands.press("Delete nina", row)
     hands.press("Delete", page.get_by_role("dialog"))
     expect(row).to_have_count(0)

@@ -125,7 +125,12 @@ LOG = {
     "newest": "#strip",
     "older": "#strip",
     "offers": (
-        {"name": "kind", "title": "Kind", "options": ("cooldown-set",), "chosen": ""},
+        {
+            "name": "kind",
+            "title": "Kind",
+            "options": (("cooldown-set", "cooldown-set"),),
+            "chosen": "",
+        },
         {"name": "deployment", "title": "Deployment", "options": (), "chosen": "large"},
     ),
 }

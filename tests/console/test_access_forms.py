@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from datetime import UTC, datetime
+from typing import Any
 
+import pytest
 from django.test import Client
 
 from routeradmin.access.models import ApiKey, User
+from routeradmin.journal.models import AuditEntry
 from routeradmin.services import changes
 from routeradmin.services.publishing import moment
 from routeradmin.services.runtime import Runtime
+from tests import factories as make
 from tests.console.conftest import BY
 from tests.console.test_forms import answered, filled
 
@@ -141,3 +147,73 @@ def test_signing_out_takes_a_post(as_viewer: Client, runtime: Runtime) -> None:
     assert as_viewer.get("/logout").status_code == 405
     assert as_viewer.post("/logout")["Location"] == "/login"
     assert as_viewer.get("/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("address", "typed", "called"),
+    [
+        (
+            "/new/keys",
+            {"name": "ci", "scopes": ["read"], "expires_at": "2020-01-01T10:00"},
+            ["-X POST", '"expires_at": "2020-01-01T10:00:00+00:00"', 'api/v1/keys"', "has passed"],
+        ),
+        (
+            "/new/users",
+            {"username": "eve", "role": "viewer", "password": STRONG},
+            ['''"password": "'"$PASSWORD"'"''', 'api/v1/users"'],
+        ),
+        (
+            "/new/alerts",
+            {"name": "bell", "url": "http://example.com/", "secret": f"whsec_{STRONG}"},
+            ['''"secret": "'"$SECRET"'"''', 'api/v1/webhooks"', "not encrypted"],
+        ),
+        (
+            "/load/intents",
+            {"routes__coding": "chat"},
+            ['"routes": {"coding": "chat"}', "api/v1/intents/defaults"],
+        ),
+    ],
+)
+def test_what_a_form_would_do_is_shown_with_its_call_and_no_secret(
+    catalog: Runtime, as_admin: Client, address: str, typed: dict[str, Any], called: list[str]
+) -> None:
+    tried = as_admin.post(address, typed | {"do": "preview"})
+    page = html.unescape(tried.content.decode())
+    assert tried.status_code == 200
+    assert [words for words in called if words not in page] == []
+    assert STRONG not in page
+    assert "Nothing is saved yet." in page
+    assert not ApiKey.objects.exists()
+    assert not User.objects.filter(username="eve").exists()
+    assert not AuditEntry.objects.filter(action="create", kind__in=("keys", "users", "webhooks"))
+
+
+def test_an_edit_is_shown_with_its_call_and_what_follows(
+    catalog: Runtime, as_admin: Client, operator: User
+) -> None:
+    address = f"/edit/users/{operator.username}"
+    given = filled(as_admin, address) | {"do": "preview", "role": "viewer", "password": STRONG}
+    given.pop("is_active")
+    page = html.unescape(as_admin.post(address, given).content.decode())
+    for words in ("-X PATCH", "If-Match", "→ Viewer: looks", "signed out", "ends this person's"):
+        assert words in page
+    assert STRONG not in page
+    operator.refresh_from_db()
+    assert (operator.role, operator.is_active, operator.version) == ("operator", True, 1)
+
+
+def test_the_pages_of_a_secret_and_of_an_import_have_their_calls(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    page = html.unescape(as_admin.get("/secret/credentials/acme-key").content.decode())
+    assert """--json '{"secret": "'"$SECRET"'"}\'""" in page
+    assert "api/v1/credentials/acme-key/secret" in page
+    page = html.unescape(as_admin.get("/transfer").content.decode())
+    assert "--data-binary @catalog.toml" in page
+    assert "dry_run=true" in page
+    text = json.dumps(make.catalog(providers=[make.provider(), make.provider("fresh")]))
+    told = as_admin.post("/transfer", {"do": "preview", "mode": "merge", "text": text})
+    page = html.unescape(told.content.decode())
+    assert f'If-Match: "{catalog.current.revision}"' in page
+    assert 'catalog?mode=merge"' in page
+    assert "dry_run" not in page

@@ -91,7 +91,7 @@ def test_without_javascript_an_action_leads_back_to_the_page(
 def test_a_viewer_may_not_act(catalog: Runtime, as_viewer: Client) -> None:
     answer = as_viewer.post("/act", {**NEAR, "action": "drain"})
     assert answer.status_code == 403
-    assert b"<b>operator</b>" in answer.content
+    assert b"<b>Operator</b>" in answer.content
     assert wanted(catalog) == "enabled"
 
 
@@ -142,5 +142,7 @@ def test_tags_are_taken_back_only_where_that_restores_what_was(
     catalog: Runtime, as_admin: Client
 ) -> None:
     given = {"uid": ["spare"], "action": "tag", "tags": "eu"}
-    assert "Undo: untag 1" in as_admin.post("/bulk/deployments", given).content.decode()
+    page = html.unescape(as_admin.post("/bulk/deployments", given).content.decode())
+    assert "Undo: untag 1" in page
+    assert page.count("curl -X PATCH") == page.count('"tags": [') == len(given["uid"])
     assert "Undo:" not in as_admin.post("/bulk/deployments", given).content.decode()

@@ -19,6 +19,8 @@ OF_ONE_PAGE = {
     "console/intents/_judge.html",
     "console/routes/_rules.html",
     "console/transfer/_outcome.html",  # what came of an import, whole
+    "console/explain/_further.html",
+    "console/catalog/_tried.html",
     "console/incidents/_where.html",
     "console/incidents/_rows.html",
 }

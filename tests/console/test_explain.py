@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from routeradmin.engine.state import Cooldown
 from routeradmin.services import changes, cooldowns
 from routeradmin.services.runtime import Runtime
 from tests.console.conftest import BY
@@ -29,7 +30,7 @@ def asked(browser: Client, **query: Any) -> str:
 def test_a_candidate_marked_down_is_refused_and_the_call_says_so(
     usable: Runtime, as_viewer: Client
 ) -> None:
-    assert "Would use <b>chat-2</b>" in asked(as_viewer)
+    assert "Would use <b>near/by</b> with <b>open</b>" in asked(as_viewer)
     page = asked(as_viewer, down="near/by/open", draws="10")
     assert "Nothing may be used" in page
     assert '"overlay": {"near/by/open": {"disabled": true}}' in page
@@ -82,3 +83,25 @@ def test_a_load_that_is_no_number_is_told_beside_its_field(
     answer = as_viewer.get("/explain", {"model": "chat", "load": "acme-large/acme-key"})
     assert answer.status_code == 422
     assert "Write acme-large/acme-key as deployment/credential=8." in answer.content.decode()
+
+
+def test_the_least_bad_is_told_only_after_the_fallback_routes(
+    usable: Runtime, as_viewer: Client
+) -> None:
+    targets = [{"serving_model_id": "spare", "position": 0}]
+    changes.create("routes", {"id": "r2", "alias": "Second", "targets": targets}, BY)
+    changes.update("policies", "calm", {"fallback": {"general": ["r2"]}}, BY, if_match="*")
+    changes.update("routes", "chat", {"when_exhausted": "least_bad"}, BY, if_match="*")
+    cooldowns.set_by_hand("near/by", None, 60, BY, "a test")
+    now = usable.clock()
+    for state in usable.store.states():
+        if state.key.deployment == "near/by":
+            state.cooldown = Cooldown("transient", now, now + 60, 1, "result")
+            state.cooldown_until = now + 60
+    page = asked(as_viewer)
+    assert page.index(">Second</a>") < page.index("takes the one that recovers first")
+    assert "then: <b>near/by</b> with <b>open</b>" in page
+    changes.enable("spare", BY)
+    page = asked(as_viewer)
+    assert "A turn goes on with the policy's fallback routes" in page
+    assert "recovers first" not in page

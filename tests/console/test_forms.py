@@ -345,3 +345,73 @@ def test_a_route_shows_what_it_would_do_before_it_is_saved(
     taken = as_admin.post("/new/routes", fresh | {"do": "preview", "alias": "gpt é/ä"})
     assert taken.status_code == 422
     assert catalog.current.revision == 1
+
+
+def test_targets_are_moved_removed_and_added_by_plain_buttons(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    """What the page's script does at once, the server does for a browser without it."""
+    address = "/edit/routes/chat"
+    given = filled(as_admin, address) | {"name": "typed"}
+    rows = {name: given.pop(f"targets-{name}") for name in ("id", "tier", "deployment")}
+
+    def pressed(button: str) -> list[tuple[str, str, str]]:
+        sent = {f"targets-{name}": values for name, values in rows.items()}
+        answer = as_admin.post(address, given | sent | {"targets-do": button})
+        page = answer.content.decode()
+        assert answer.status_code == 200
+        assert 'name="name" value="typed"' in page
+        assert 'role="alert"' not in page
+        shown = filled_from(page)
+        rows.update({name: shown[f"targets-{name}"] for name in rows})
+        return [row for row in zip(*rows.values(), strict=True) if row[2]]
+
+    assert pressed("later:0") == [("chat-1", "2", "acme-large"), ("chat-2", "2", "near/by")]
+    assert pressed("earlier:1") == [("chat-2", "1", "near/by"), ("chat-1", "2", "acme-large")]
+    rows["deployment"][2] = "spare"
+    assert pressed("add")[-1] == ("", "3", "spare")
+    assert pressed("remove:1") == [("chat-2", "1", "near/by"), ("", "3", "spare")]
+    assert "".join(rows["deployment"][2:]) == ""
+    assert len(rows["deployment"]) == 5
+    assert pressed("later:99")[0] == ("chat-2", "1", "near/by")
+    assert catalog.current.revision == 1
+    sent = {f"targets-{name}": values for name, values in rows.items()}
+    assert as_admin.post(address, given | sent).status_code == 303
+    targets = changes.values_of(catalog.current.document, "routes", "chat")["targets"]
+    assert [(one["serving_model_id"], one["position"]) for one in targets] == [
+        ("near/by", 0),
+        ("spare", 1),
+    ]
+
+
+def test_a_tier_that_is_no_number_is_told_beside_the_targets(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = filled(as_admin, "/edit/routes/chat") | {"targets-tier": ["x", "²"]}
+    given |= {"targets-id": ["chat-1", "chat-2"], "targets-deployment": ["acme-large", "near/by"]}
+    answer = as_admin.post("/edit/routes/chat", given)
+    assert answer.status_code == 422
+    assert "A tier is a whole number" in answer.content.decode()
+
+
+def test_what_a_save_was_warned_of_is_told_on_the_next_page(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = filled(as_admin, "/edit/routes/chat")
+    given.pop("fallback_enabled")
+    answer = as_admin.post("/edit/routes/chat", given, follow=True)
+    assert "Saved, and worth a look:" in answer.content.decode()
+
+
+def test_what_was_deleted_while_it_was_edited_is_told_and_nothing_typed_is_lost(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = filled(as_admin, "/edit/deployments/spare") | {"weight": "77"}
+    changes.delete("deployments", "spare", BY, if_match="*")
+    for do in ("", "preview", "check"):
+        answer = as_admin.post("/edit/deployments/spare", given | {"do": do})
+        page = answer.content.decode()
+        assert answer.status_code == (200 if do == "check" else 422)
+        assert "spare was deleted meanwhile" in page
+        assert 'name="weight" value="77"' in page
+    assert as_admin.get("/edit/deployments/spare").status_code == 404

@@ -44,7 +44,7 @@ def test_decisions_are_listed_and_other_turns_are_not(intents: Runtime, as_viewe
     page = as_viewer.get("/feedback/intents").content.decode()
     assert 'href="/turns/t/1"' in page
     assert "/turns/t2" not in page
-    assert "you need the role <b>operator</b>" in page
+    assert "you need the role <b>Operator</b>" in page
 
 
 def test_a_right_decision_takes_one_press(intents: Runtime, as_operator: Client) -> None:

@@ -138,3 +138,15 @@ def test_a_process_that_is_behind_is_named(catalog: Runtime, as_viewer: Client) 
     assert "<small>1/2</small>" in page
     assert "late is at r0" in page
     catalog.peers = None
+
+
+def test_an_empty_page_offers_a_way_to_those_who_may_go_it(
+    runtime: Runtime, as_admin: Client, as_operator: Client
+) -> None:
+    for headers in ({}, {"HX-Request": "true"}):
+        assert b"/new/providers" in as_admin.get("/", headers=headers).content
+        page = as_operator.get("/", headers=headers).content
+        assert b"An admin can add them." in page
+        assert b"/new/providers" not in page
+    assert b"/new/keys" in as_admin.get("/keys").content
+    assert b"/new/keys" not in as_operator.get("/keys").content

@@ -86,7 +86,7 @@ def test_every_page_opens_for_those_who_may_and_names_the_right_for_the_rest(
         answer = browser.get(address)
         if needs_admin(name) and not anyone.may_configure:
             assert answer.status_code == 403, name
-            assert b"you need the role <b>admin</b>" in answer.content, name
+            assert b"you need the role <b>Admin</b>" in answer.content, name
         else:
             assert answer.status_code == 200, (name, answer.content[:400])
 

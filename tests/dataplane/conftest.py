@@ -12,6 +12,7 @@ from routeradmin.services.affinity import Affinity
 from routeradmin.services.intent.deciding import Intents
 from routeradmin.services.metering import Meters
 from routeradmin.services.runtime import Runtime
+from routeradmin.services.under_way import UnderWay
 from tests.conftest import START, FakeClock
 from tests.dataplane.desk import Desk
 from tests.dataplane.serving import Gateway, gateway
@@ -43,6 +44,7 @@ def gate(served: Gateway) -> Gateway:
     runtime.meters = Meters()
     runtime.store.listen(runtime.meters.heard)
     runtime.affinity, runtime.intents = Affinity(), Intents()
+    runtime.under_way = UnderWay()
     runtime.journal.take()
     runtime.keys._by_hash.clear()
     served.key()

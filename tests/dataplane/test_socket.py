@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -133,6 +134,55 @@ def test_leases_that_ran_out_are_not_kept_for_the_end_of_the_socket(gate: Gatewa
 
     gate.use(document(gate.upstream, ["a"]))
     assert asyncio.run(story()) <= LEAST_HELD + 1
+
+
+def test_what_was_said_of_a_lease_is_recorded_though_its_socket_closes(
+    gate: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While what waits for a lease is let go."""
+
+    async def story() -> None:
+        held = DecisionSocket(gate.runtime, {"headers": [(b"x-api-key", KEY.encode())]}, hear)
+        await held.take(b'{"op":"select","body":{"model":"chat"}}')
+        gate_is_open = asyncio.Event()
+        await is_answered.wait()
+        lease = json.loads(answers[0]["text"])["body"]["lease_id"]
+        settle = gate.runtime.store.settle
+
+        async def slow(*args: Any) -> Any:
+            await gate_is_open.wait()
+            return await settle(*args)
+
+        async def wait(seconds: float) -> None:
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(gate.runtime.store, "settle", slow)
+        monkeypatch.setattr(gate.runtime, "sleep", wait)
+        await held.take(
+            orjson.dumps({"op": "report", "lease_id": lease, "body": {"outcome": "success"}})
+        )
+        await held.take(b'{"op":"select","body":{"model":"chat"}}')
+        await asyncio.sleep(0)
+        await held.take(b'{"op":"select","body":{"model":"chat"}}')  # has not begun yet
+        closing = asyncio.create_task(held.close())
+        await asyncio.sleep(0)
+        gate_is_open.set()
+        await closing
+
+    answers: list[Any] = []
+    is_answered = asyncio.Event()
+
+    async def hear(message: Any) -> None:
+        answers.append(message)
+        is_answered.set()
+
+    only_one = {"a": {"max_parallel_requests": 1}}
+    gate.use(
+        document(gate.upstream, "a", deployments=only_one, when_exhausted="wait", max_wait_s=60)
+    )
+    asyncio.run(asyncio.wait_for(story(), WAIT_S))
+    assert [record["halt"] for record in gate.records] == ["succeeded"]
+    assert gate.active == 0
 
 
 def test_frames_wait_while_too_many_bytes_are_under_way(bare_runtime: Runtime) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from routeradmin.engine.explain import explain
+from routeradmin.engine.objects import WhenExhausted
 from routeradmin.engine.policy import FallbackLists, Policy, TurnPolicy
+from routeradmin.engine.simulate import simulate
 from tests.engine.turn_world import ASK, T0, Drive, catalog, deployment, route
 
 NAMES = ("A", "B", "C")
@@ -67,3 +69,19 @@ def test_the_turn_goes_where_the_explanation_says(cls: str) -> None:
     expected = next(route_id for route_id, usable, _ in told(drive) if usable)
     drive.run()
     assert drive.calls[0].partition("/")[0].lower() == expected
+
+
+@pytest.mark.parametrize("others_cool", [False, True])
+def test_fallback_routes_come_before_the_least_bad(others_cool: bool) -> None:
+    drive = standing(when_exhausted=WhenExhausted.LEAST_BAD)
+    for name in NAMES if others_cool else "A":
+        drive.cool(name, 60, "transient")
+    explanation = explain(drive.snapshot, "m", ASK, drive.store, T0, Random(1))
+    found = simulate(drive.snapshot, "m", ASK, drive.store, T0, overlay={}, draws=5, seed=1)
+    drive.run()
+    if others_cool:
+        assert str(explanation.winner) == drive.calls[0] == "A/k"
+        assert (found.refused, found.shares["A/k"]) == (0, 1)
+    else:
+        assert explanation.winner is None
+        assert (found.refused, drive.calls[0]) == (5, "B/k")

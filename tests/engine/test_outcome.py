@@ -51,6 +51,7 @@ def test_the_corpus_is_large_enough_to_mean_something():
         (Ending.ANSWERED, 422, "caller", "rejected", False),
         (Ending.CANCELLED, None, "cancelled", "unknown", False),
         (Ending.DEADLINE, None, "deadline", "unknown", False),
+        (Ending.STOPPED, None, "cancelled", "unknown", False),
         (Ending.SUCCESS, 200, None, "accepted", False),
     ],
 )

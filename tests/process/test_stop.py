@@ -11,7 +11,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.process.conftest import Make
-from tests.process.server import KEY, Answer
+from tests.process.server import KEY, Answer, until
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
@@ -32,7 +32,9 @@ def test_a_signal_stops_the_server_cleanly_with_a_console_open(
         socket.create_connection(running.address)
 
 
-def test_a_request_under_way_is_answered_before_the_end(server: Make) -> None:
+def test_a_request_under_way_is_answered_before_the_end_and_a_second_ctrl_c_ends_it_in_words(
+    server: Make,
+) -> None:
     """The route waits for a slot; the lease that holds it runs out after the signal."""
     running = server().start()
     patient = {"when_exhausted": "wait", "max_wait_s": 8}
@@ -44,10 +46,16 @@ def test_a_request_under_way_is_answered_before_the_end(server: Make) -> None:
     def ask() -> None:
         answers.append(running.call("POST", "/api/v1/select", {"model": "narrow"}))
 
-    asking = threading.Thread(target=ask)
-    asking.start()
-    asking.join(0.3)
-    assert asking.is_alive()
+    asking = [threading.Thread(target=ask) for _ in range(2)]
+    for one in asking:
+        one.start()
+    asking[0].join(0.3)
+    assert all(one.is_alive() for one in asking)
+    assert running.process is not None
+    running.process.send_signal(signal.SIGINT)
+    until(lambda: len(answers) == 1, 10)  # only one slot was given back
     assert running.stop() == 0
-    asking.join(10)
-    assert answers[0].status == 200, answers[0].body
+    for one in asking:
+        one.join(10)
+    assert [answer.status for answer in answers] == [200, 503], answers
+    assert answers[1].json()["error"]["code"] == "server_stopping"

@@ -75,6 +75,30 @@ def test_a_full_journal_drops_the_newest_and_counts_them() -> None:
     assert journal.waiting == 0
 
 
+@pytest.mark.parametrize(
+    "large",
+    [
+        {"attempts": [{"n": n} for n in range(1, 8)]},
+        {"routing": {"preferences": {"order": ["x" * 256] * 24}}},
+    ],
+)
+def test_a_large_turn_takes_the_room_of_several(large: dict[str, Any]) -> None:
+    """So that what waits for a database that is away is bounded by size too."""
+    journal = Journal(most_turns=6)
+    for id in ("t1", "t2", "t3", "t4"):
+        journal.record(turn(id, **large))
+    assert (len(journal.take().turns), journal.dropped_turns) == (1, 3)
+    for id in ("s1", "s2", "s3", "s4", "s5", "s6", "s7"):
+        journal.record(turn(id))
+    batch = journal.take()
+    assert (len(batch.turns), journal.dropped_turns) == (6, 4)
+    journal.record(turn("t5", **large))
+    journal.give_back(batch)
+    kept = [record["id"] for record in journal.take().turns if isinstance(record, dict)]
+    assert kept == ["s5", "s6", "t5"]
+    assert journal.dropped_turns == 8
+
+
 def test_what_was_not_written_goes_in_front_again() -> None:
     journal = Journal(most_changes=3)
     journal.heard([change("a"), change("b")])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -82,24 +81,92 @@ def test_beyond_the_bound_reports_are_dropped_and_counted() -> None:
     assert (len(waiting), waiting.dropped) == (postponed.MOST, 2)
 
 
+def test_what_is_cut_off_while_redis_keeps_it_is_carried_through() -> None:
+    waiting, told = Postponed(), []
+
+    async def story() -> None:
+        is_kept = asyncio.Event()
+
+        async def tell() -> None:
+            await is_kept.wait()
+            told.append("a")
+
+        waiting.add(tell, now=0.0)
+        telling = asyncio.create_task(waiting.tell(sure_for_s=0.0, now=1.0))
+        await asyncio.sleep(0)
+        telling.cancel()
+        await asyncio.sleep(0)
+        is_kept.set()
+        with pytest.raises(asyncio.CancelledError):
+            await telling
+
+    asyncio.run(story())
+    assert told == ["a"]
+    assert len(waiting) == 0
+
+
+class Last:
+    """The last moments of a process: ``redis`` says when it answers, in seconds from now, and
+    from when on all is known. Its pauses take no time."""
+
+    def __init__(self, runtime: Runtime, answers_s: float, knows_s: float) -> None:
+        self.now, self.answers_s, self.knows_s = 0.0, answers_s, knows_s
+        runtime.peers = cast(Peers, self)
+        runtime.sleep = self.sleep
+        self.store = self
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def steady(self) -> float:
+        return self.now
+
+    @property
+    def is_shared(self) -> bool:
+        return self.now >= self.answers_s
+
+    @property
+    def knows_all_for_s(self) -> float:
+        return self.now - self.knows_s
+
+
 def test_all_of_it_is_told_before_the_process_ends(bare_runtime: Runtime) -> None:
     told: list[str] = []
     for _ in range(postponed.MOST_AT_ONCE + 1):
         bare_runtime.postponed.add(telling("a", told), now=0.0)
-    shared = SimpleNamespace(store=SimpleNamespace(is_shared=True), knows_all_for_s=0.0)
-    bare_runtime.peers = cast(Peers, shared)
+    last = Last(bare_runtime, answers_s=0.0, knows_s=0.0)
     asyncio.run(postponing.tell_last(bare_runtime))
     assert len(told) == postponed.MOST_AT_ONCE + 1
+    assert last.now == 0
 
 
-def test_what_stays_unknown_at_the_end_is_said_to_be_lost(
-    bare_runtime: Runtime, caplog: pytest.LogCaptureFixture
+def test_a_redis_that_is_away_at_the_end_is_waited_for_until_all_is_known(
+    bare_runtime: Runtime,
 ) -> None:
-    bare_runtime.postponed.add(telling("a", []), now=0.0)
-    apart = SimpleNamespace(store=SimpleNamespace(is_shared=False))
-    bare_runtime.peers = cast(Peers, apart)
+    told: list[str] = []
+    last = Last(bare_runtime, answers_s=1.0, knows_s=3.0)
+    asyncio.run(postponing.tell_last(bare_runtime))
+    assert last.now == pytest.approx(1.0, abs=0.11)  # to say that this process is gone
+    last.now = 0.0
+    unknown = [LeaseNotFound("not yet") for _ in range(15)]
+    bare_runtime.postponed.add(telling("a", told, *unknown), now=0.0)
+    asyncio.run(postponing.tell_last(bare_runtime))
+    assert len(bare_runtime.postponed) == 0
+    assert 2 < last.now < 3
+
+
+@pytest.mark.parametrize(("answers_s", "tries"), [(float("inf"), 0), (0.0, 21)])
+def test_what_stays_unknown_at_the_end_is_said_to_be_lost(
+    bare_runtime: Runtime, caplog: pytest.LogCaptureFixture, answers_s: float, tries: int
+) -> None:
+    told: list[str] = []
+    never = [LeaseNotFound("never") for _ in range(99)]
+    bare_runtime.postponed.add(telling("a", told, *never), now=0.0)
+    last = Last(bare_runtime, answers_s, knows_s=2.0)
     asyncio.run(postponing.tell_last(bare_runtime))
     assert "1 reports of leases out of reach are lost" in caplog.text
+    assert last.now == pytest.approx(2.0 if tries else postponing.LAST_S, abs=0.11)
+    assert abs(len(told) - tries) <= 1
 
 
 def test_many_are_told_in_turns_so_that_requests_get_in_between() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from routeradmin.worker.connections import JOINED_BYTES, Corked
+from routeradmin.worker.connections import JOINED_BYTES, Connection, Corked, Draining
 
 HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 
@@ -70,3 +70,40 @@ def test_closing_sends_what_waits_first() -> None:
 
 def test_two_answers_on_one_connection_keep_their_order() -> None:
     assert written(HEAD, b"{}", HEAD, b"[]", None).written == [HEAD + b"{}", HEAD + b"[]"]
+
+
+class Open(Connection):
+    """A connection on which an answer is under way, or none; counts its closings."""
+
+    def __init__(self, is_busy: bool) -> None:
+        self.busy, self.closed = is_busy, 0
+
+    @property
+    def is_busy(self) -> bool:
+        return self.busy
+
+    def shutdown(self) -> None:
+        self.closed += 1
+
+
+def test_a_stopping_process_closes_a_connection_only_once_it_was_quiet_for_a_while() -> None:
+    draining, idle, streaming = Draining(2.0), Open(is_busy=False), Open(is_busy=True)
+    both = {idle, streaming}
+    for now in (0.0, 1.9):
+        draining.look(both, now)
+        assert (idle.closed, streaming.closed) == (0, 0)
+    for now in (2.0, 2.1, 9.0):
+        draining.look(both, now)
+        assert (idle.closed, streaming.closed) == (1, 0)
+    streaming.busy = False
+    for now in (9.1, 11.0):
+        draining.look(both, now)
+        assert streaming.closed == 0  # its owner may be about to ask again
+    streaming.busy = True
+    draining.look(both, 11.2)
+    streaming.busy = False
+    for now in (11.3, 13.2):
+        draining.look(both, now)
+        assert streaming.closed == 0
+    draining.look(both, 13.4)
+    assert streaming.closed == 1

@@ -1,18 +1,23 @@
-"""What ``serve`` says and refuses before anything is started."""
+"""What ``serve`` says and refuses before anything is started, and how it ends what runs."""
 
 from __future__ import annotations
 
+import asyncio
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import CommandError
 
+from routeradmin.engine.outcome import Ending
+from routeradmin.services.inference.interrupt import Interrupt
+from routeradmin.services.runtime import Runtime
 from routeradmin.worker.management.commands.serve import (
     Command,
     refuse_what_cannot_work,
     url_of,
 )
+from routeradmin.worker.serving import Server
 
 
 @pytest.mark.parametrize(
@@ -64,3 +69,21 @@ def test_an_open_address_without_names_to_answer_to_is_pointed_out(
     assert printed[0] == "routeradmin on http://somewhere"
     assert "password: shown-once" in printed[1]
     assert ("ROUTERADMIN_ALLOWED_HOSTS" in out.getvalue()) is told
+
+
+@pytest.mark.parametrize("has_others", [False, True])
+def test_what_runs_is_ended_in_words_before_the_server_cuts_it_off(
+    bare_runtime: Runtime, monkeypatch: pytest.MonkeyPatch, has_others: bool
+) -> None:
+    async def greet() -> None:
+        pass
+
+    server, before, late = Server(greet, has_others=has_others), Interrupt(), Interrupt()
+    cut_off_after_s = server.config.timeout_graceful_shutdown or 0
+    drained_s = server._grace_s if has_others else 0
+    assert server._grace_s < drained_s + cut_off_after_s
+    bare_runtime.under_way.add(before)
+    monkeypatch.setattr(server, "_grace_s", 0)
+    asyncio.run(server._end_what_runs())
+    bare_runtime.under_way.add(late)
+    assert before.reason is late.reason is Ending.STOPPED

@@ -7,8 +7,9 @@ local P = KEYS[1]
 local LEASES, CHANGED, CURSORS = P .. ':leases', P .. ':changed', P .. ':cursors'
 local SEQ, EPOCH, PUSH, LEADER = P .. ':seq', P .. ':epoch', P .. ':push', P .. ':leader'
 local FENCE, PROCESSES, TURNS = P .. ':fence', P .. ':processes', P .. ':turn:'
-local FRAME = P .. ':frame'
+local FRAME, HEARD = P .. ':frame', P .. ':heard:'
 local KEPT_S, REMEMBERED_S, MOST_DUE, MOST_TOLD, FRAME_KEPT_MS = 604800, 3600, 200, 2000, 2000
+local HEARD_S, MOST_HEARD = 300, 2000
 local call = redis.call
 local rings = cjson.decode(ARGV[2])
 

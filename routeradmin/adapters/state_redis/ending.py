@@ -42,6 +42,7 @@ class Ending:
     policy: Policy
     now: float
     tell: Tell | None
+    granter: str = ""  # of the lease, if that was another process
     is_sampled: bool = False  # its times count once, however often it is decided
 
     @property
@@ -77,4 +78,5 @@ class Ending:
             on,
             turn,
             answer,
+            self.granter,
         )

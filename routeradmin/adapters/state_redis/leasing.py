@@ -40,7 +40,8 @@ class SharedLeases(SharedGrants):
         self.expire(now)
         try:
             lease, _, _ = await self._find(lease_id, generation)
-            step = ("renew", repr(now), lease_id, _text(generation), repr(now + ttl_s))
+            ends, granter = repr(now + ttl_s), self._granter(lease_id)
+            step = ("renew", repr(now), lease_id, _text(generation), ends, granter)
             answer = await self._ask_of(lease_id, step)
         except Unreachable:
             return await super().renew(lease_id, ttl_s, now, generation)
@@ -55,7 +56,8 @@ class SharedLeases(SharedGrants):
         self.expire(now)
         phase = ReportState.RELEASED
         try:
-            step = wire.close_step(now, lease_id, phase, generation=generation)
+            granter = self._granter(lease_id)
+            step = wire.close_step(now, lease_id, phase, generation=generation, granter=granter)
             answer = await self._ask_of(lease_id, step)
         except Unreachable:
             released = await super().release(lease_id, now, generation)
@@ -86,7 +88,8 @@ class SharedLeases(SharedGrants):
             return await self._settle_alone(lease_id, outcome, policy, now, generation, tell)
         if phase in OVER and (answered is not None or tell is None):
             return self._repeated(phase, lease, answered)
-        ending = Ending(lease, generation, outcome, policy, now, tell)
+        granter = self._granter(lease_id)
+        ending = Ending(lease, generation, outcome, policy, now, tell, granter)
         while True:
             report = self._decide(ending, phase, kept)
             try:
@@ -212,6 +215,25 @@ class SharedLeases(SharedGrants):
         if outcome.failure in health.NOT_THE_DEPLOYMENTS:
             return NO_VERDICT
         return self.mirror.weigh(lease.key, lambda s: health.failed(s, outcome, policy, now), now)
+
+    def _granter(self, lease_id: str) -> str:
+        """Who granted it; nothing where that was this process."""
+        granter = lease_id[: len(self._prefix)]
+        return "" if granter == self._prefix else granter
+
+    def _done_elsewhere(self, texts: Sequence[str]) -> None:
+        """What others did to leases granted here: ``<id>``, ended; ``<id>=<end>``, renewed. So this
+        process counts what is open when it is on its own, and tells of that where Redis has lost
+        what it had."""
+        for text in texts:
+            lease_id, _, ends = text.partition("=")
+            record = self._book.known(lease_id)
+            if record is None or record.phase is not ReportState.OPEN:
+                continue
+            if ends:
+                self._book.extend(record, float(ends))
+            else:
+                self._book.close(record, ReportState.REPEATED, self.clock())
 
     def _closed_here(self, lease_id: str, phase: ReportState, now: float) -> None:
         record = self._book.known(lease_id)

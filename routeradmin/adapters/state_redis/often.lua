@@ -80,10 +80,18 @@ local function find(id, generation)
   return l
 end
 
+-- Whoever granted a lease hears at the next look that another process ended or renewed it.
+local function tell_granter(granter, text)
+  if not granter or granter == '' then return end
+  call('RPUSH', HEARD .. granter, text)
+  call('EXPIRE', HEARD .. granter, HEARD_S)
+end
+
 -- End a lease: ``phase`` is what later reports meet, ``used`` the tokens charged in its window.
 -- A report brings its ``answer``, the phase ``on`` which it was decided, and its turn (id, versions
 -- before and after, text; or 0): all of it is kept, or nothing if the lease or the turn has moved.
-function step.close(now, id, generation, phase, used, expected, record, d, on, turn, answer)
+-- ``granter``: who granted it, if that was another process.
+function step.close(now, id, generation, phase, used, expected, record, d, on, turn, answer, granter)
   sweep(now)
   local l, why = find(id, generation)
   if not l then return why end
@@ -105,6 +113,7 @@ function step.close(now, id, generation, phase, used, expected, record, d, on, t
   if over then return {met, l.key, counts(one), told(one), false} end
   close(member_of(l), l)
   mark(l, phase)
+  tell_granter(granter, id)
   if lives then settle(one, l, used) end
   local payer = payer_of(l)
   if payer then settle(payer, l, used, true) end
@@ -146,8 +155,9 @@ local function frame()
 end
 
 -- What changed comes in frames: whoever looks when the newest is ``old_ms`` old makes the next, and
--- everybody reads the same. ``known``: the number of the last one that the asker has.
-function step.look(now, known, old_ms)
+-- everybody reads the same. ``known``: the number of the last one that the asker has. With them come
+-- what others did to leases that ``granter`` granted, but the first ``heard``, which it knows already.
+function step.look(now, known, old_ms, granter, heard)
   sweep(now)
   write_back()
   local newest, last, made_ms = frame()
@@ -168,7 +178,12 @@ function step.look(now, known, old_ms)
     raw[#raw + 1] = text
   end
   if known > newest then return {'lost', call('GET', EPOCH) or ''} end
-  return {'frames', call('GET', EPOCH) or '', newest, last, false, first, #raw - first}
+  local done = ''
+  if granter then
+    if heard > 0 then call('LTRIM', HEARD .. granter, heard, -1) end
+    done = table.concat(call('LRANGE', HEARD .. granter, 0, MOST_HEARD - 1), ' ')
+  end
+  return {'frames', call('GET', EPOCH) or '', newest, last, done, first, #raw - first}
 end
 
 function step.save_turn(id, before, after, text)

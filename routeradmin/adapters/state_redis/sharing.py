@@ -40,6 +40,7 @@ class SharedHealth(SharedLeases):
         self.on_reach: Callable[[bool], None] = lambda reached: None
         self.since = "0"  # the sequence up to which others' changes are known here
         self.frame = 0  # the number of the last frame heard
+        self._heard = 0  # of what others did to leases granted here, how much is known already
         self.shared_epoch = ""
 
     async def _commit(
@@ -154,7 +155,8 @@ class SharedHealth(SharedLeases):
                 self._reconcile(state, met.get(state.key), now)
             self.apart.clear()
             self._seq += 1
-        self.link.post(("look", repr(now), self.frame, 0), self._looked)
+        self._heard = 0
+        self.link.post(self._look_step(0), self._looked)
         self.on_reach(True)
 
     def _leases_to_tell(self, told: set[str]) -> list[tuple[Any, ...]]:
@@ -259,14 +261,15 @@ class SharedHealth(SharedLeases):
 
     async def look(self, old_s: float = FRAME_S) -> None:
         """Hear what others did, up to ``old_s`` ago. Raises Unreachable."""
-        step = ("look", repr(self.clock()), self.frame, round(old_s * 1000))
+        step, self._heard = self._look_step(round(old_s * 1000)), 0
         answer = await self.link.call(step)
         if self._lost_data(answer[1]):
             return
         if answer[0] != "frames":
             await self._catch_up()
             return
-        _, _, frame, since, _, frames = answer
+        _, _, frame, since, done, frames = answer
+        self._hear_of(done)
         for entries in frames:
             self._take_entries(entries)
             await asyncio.sleep(0)  # thousands of candidates: requests may go between
@@ -287,9 +290,19 @@ class SharedHealth(SharedLeases):
 
     def _looked(self, answer: Answer | None) -> None:
         if answer is not None and answer[0] == "frames" and not self._lost_data(answer[1]):
-            _, _, self.frame, self.since, _, frames = answer
+            _, _, self.frame, self.since, done, frames = answer
+            self._hear_of(done)
             for entries in frames:
                 self._take_entries(entries)
+
+    def _look_step(self, old_ms: int) -> tuple[Any, ...]:
+        return ("look", repr(self.clock()), self.frame, old_ms, self._prefix, self._heard)
+
+    def _hear_of(self, done: str) -> None:
+        texts = done.split()
+        with self._lock:
+            self._done_elsewhere(texts)
+        self._heard = len(texts)
 
     def _take_entries(self, entries: Sequence[Any]) -> None:
         """Others' counters, and records whose push was missed."""

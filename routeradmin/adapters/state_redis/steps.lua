@@ -1,11 +1,12 @@
 -- What is asked for now and then: calls that need none of it go without (script.py).
-function step.renew(now, id, generation, ends)
+function step.renew(now, id, generation, ends, granter)
   sweep(now)
   local l, why = find(id, generation)
   if not l then return why end
   if l.phase ~= 'open' then return {'fenced'} end
   l.ends = ends
   open(l, math.ceil(tonumber(ends) - tonumber(now)) + REMEMBERED_S)
+  tell_granter(granter, id .. '=' .. ends)
   return {'renewed'}
 end
 

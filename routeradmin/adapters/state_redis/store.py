@@ -216,7 +216,7 @@ class RedisStore(SharedHealth):
         except Unreachable:
             return None
         bindings = (wire.binding_of(text) for text in found if text)
-        return next((one for one in bindings if one.until > now), None)
+        return next((one for one in bindings if one is not None and one.until > now), None)
 
     def bind_session(self, name: str, binding: Binding, now: float) -> None:
         self.link.post(("bind", repr(now), name, repr(binding.until), wire.binding_text(binding)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -23,6 +24,11 @@ from routeradmin.engine.state import (
 from routeradmin.engine.turn_book import Claim, Kept, claim_of, opened
 from routeradmin.engine.turn_state import Opening, TurnState, request_from_json, request_json
 
+log = logging.getLogger(__name__)
+
+# What reading raises where members are missing, unknown or of another kind; JSON errors are
+# ValueErrors.
+FOREIGN = (KeyError, TypeError, ValueError, AttributeError)
 UNSEEN = -1  # expected version of a step that looks at no health
 RING_SENT = 64  # members of a ring that travel with a grant: those whose turn is near
 RING_STEP = 32  # where they may begin, so that many grants name the same
@@ -156,9 +162,14 @@ def binding_text(binding: Binding) -> Text:
     return Text([list(key), until, None if before is None else list(before)])
 
 
-def binding_of(text: str) -> Binding:
-    key, until, before = orjson.loads(text)
-    return Binding(CandidateKey(*key), until, None if before is None else CandidateKey(*before))
+def binding_of(text: str) -> Binding | None:
+    """None for one that another release wrote in another way."""
+    try:
+        key, until, before = orjson.loads(text)
+        return Binding(CandidateKey(*key), until, None if before is None else CandidateKey(*before))
+    except FOREIGN as problem:
+        log.warning("a session's binding was written by another release: %r", problem)
+        return None
 
 
 def phase_of(word: str) -> ReportState:
@@ -247,11 +258,13 @@ def close_step(
     used: int = 0,
     answer: dict[str, Any] | None = None,
     generation: int | None = None,
+    granter: str = "",
 ) -> tuple[Any, ...]:
-    """The end of a lease that was decided without looking at its candidate's health."""
+    """The end of a lease that was decided without looking at its candidate's health. ``granter``:
+    who granted it, if that was another process."""
     fence = "" if generation is None else str(generation)
     end = ("close", repr(now), lease_id, fence, phase.value, used, UNSEEN, "", NOTHING)
-    return (*end, "", 0, 0 if answer is None else Text(answer))
+    return (*end, "", 0, 0 if answer is None else Text(answer), granter)
 
 
 def turn_text(turn: TurnState | Opening, now: float) -> Text:
@@ -299,10 +312,20 @@ def claim_text(claim: Claim | None) -> str:
 
 def kept_of(sent: Sequence[Any]) -> tuple[float, Kept] | None:
     """When it was saved, and the turn; from version, text, claim, and the candidates that the
-    claim and the opening came to be on."""
-    version, text, claimed, key, opened_on = sent
+    claim and the opening came to be on. None also for one that a process of another release wrote
+    in another way: while those are being replaced, such a turn begins anew."""
+    text = sent[1]
     if not text:
         return None
+    try:
+        return _kept_of(sent)
+    except FOREIGN as problem:
+        log.warning("a turn was written by another release and is not gone on with: %r", problem)
+        return None
+
+
+def _kept_of(sent: Sequence[Any]) -> tuple[float, Kept]:
+    version, text, claimed, key, opened_on = sent
     saved_at, turn = turn_of(text)
     if opened_on and isinstance(turn, Opening):
         turn = turn._replace(key=key_of(opened_on))

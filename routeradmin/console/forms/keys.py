@@ -10,6 +10,7 @@ from routeradmin.access.models import Role, Scope
 from routeradmin.console import catalog
 from routeradmin.console.drafts import Draft
 from routeradmin.console.fields import Several, whole
+from routeradmin.services import publishing, runtime
 
 SCOPES = (
     (Scope.SELECT, "select: ask which deployment to use"),
@@ -19,6 +20,7 @@ SCOPES = (
     (Scope.WRITE, "write: catalog and actions"),
     (Scope.ADMIN, "admin: keys and users"),
 )
+LIMITS = ("rpm_limit", "tpm_limit", "max_parallel_requests", "tokens_per_day")
 
 
 class KeyDraft(Draft):
@@ -43,13 +45,28 @@ class KeyDraft(Draft):
     groups = (
         ("Key", ("name", "scopes", "expires_at")),
         ("Routes", ("routes",)),
-        ("Limits", ("rpm_limit", "tpm_limit", "max_parallel_requests", "tokens_per_day")),
+        ("Limits", LIMITS),
     )
 
     def typed(self) -> dict[str, Any]:
         values = super().typed()
         values["routes"] = values.get("routes") or None
         return values
+
+    def consequences(self) -> list[str]:
+        found, touched, seen = [], self.touched(), self._seen()
+        expires_at = touched.get("expires_at")
+        if expires_at is not None and expires_at <= publishing.moment(runtime.get()):
+            found.append("That time has passed: whoever uses the key is refused with 401 at once.")
+        lost = [scope for scope in seen.get("scopes") or () if scope not in self.typed()["scopes"]]
+        if lost:
+            found.append(f"Calls that need {', '.join(lost)} are refused from the next one on.")
+        if seen and touched.get("routes"):
+            found.append("Requests for any other route are refused from the next one on.")
+        zero = [str(self.fields[name].label) for name in LIMITS if touched.get(name) == 0]
+        if zero:
+            found.append(f"A limit of 0 lets nothing through: {', '.join(zero)}.")
+        return found
 
 
 class UserDraft(Draft):
@@ -58,9 +75,9 @@ class UserDraft(Draft):
     role = forms.ChoiceField(
         label="Role",
         choices=(
-            (Role.VIEWER, "viewer: looks"),
-            (Role.OPERATOR, "operator: also acts on deployments and cooldowns"),
-            (Role.ADMIN, "admin: also changes catalog, keys and users"),
+            (Role.VIEWER, "Viewer: looks"),
+            (Role.OPERATOR, "Operator: also acts on deployments and cooldowns"),
+            (Role.ADMIN, "Admin: also changes catalog, keys and users"),
         ),
         initial=Role.VIEWER,
     )
@@ -80,6 +97,19 @@ class UserDraft(Draft):
         if not touched.get("password"):
             touched.pop("password", None)
         return touched
+
+    def consequences(self) -> list[str]:
+        touched = self.touched()
+        if not self.exists:
+            return []
+        found = []
+        if touched.get("password"):
+            found.append("The new password ends this person's sessions.")
+        if touched.get("is_active") is False:
+            found.append("Whoever may not sign in is signed out at once.")
+        if "role" in touched:
+            found.append("The new role counts from this person's next click on.")
+        return found
 
 
 class NewUserDraft(UserDraft):

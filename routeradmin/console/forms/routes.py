@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from django import forms
 
@@ -30,6 +30,7 @@ WHEN_EXHAUSTED = (
 )
 DEPLOYMENTS = "serving_models"
 BLANK_ROWS = 3
+STEPS = {"earlier": -1, "later": 1}  # what a row's buttons do to its tier
 MOST_OPTIONS = 100  # above it a row is a text field that suggests, not a select
 
 
@@ -51,19 +52,40 @@ class TierEditor(forms.Widget):
         context["widget"]["by_name"] = len(deployments) > MOST_OPTIONS
         return context
 
+    def rearranged(self, data: Mapping[str, Any], name: str) -> list[dict[str, str]] | None:
+        """The rows after a button of the editor was pressed, None if none was."""
+        verb, _, place = str(data.get(f"{name}-do") or "").partition(":")
+        if not verb:
+            return None
+        rows = self._rows(data, name)
+        chosen = rows[int(place)] if place.isdecimal() and int(place) < len(rows) else None
+        if chosen is not None and verb == "remove":
+            rows.remove(chosen)
+        elif chosen is not None and verb in STEPS:
+            chosen["tier"] = str(max(1, whole_tier(chosen["tier"]) + STEPS[verb]))
+        targets = [row for row in rows if row["serving_model_id"]]
+        return sorted(targets, key=lambda row: whole_tier(row["tier"]))
+
     def value_from_datadict(
         self, data: Mapping[str, Any], files: Any, name: str
     ) -> list[dict[str, str]]:
+        return [row for row in self._rows(data, name) if row["serving_model_id"]]
+
+    def _rows(self, data: Mapping[str, Any], name: str) -> list[dict[str, str]]:
         many = getattr(data, "getlist", lambda key: list(data.get(key, ())))
         columns = (many(f"{name}-{part}") for part in ("id", "tier", "deployment"))
         return [
             {"id": target, "tier": tier, "serving_model_id": deployment}
             for target, tier, deployment in zip(*columns, strict=False)
-            if deployment
         ]
 
     def id_for_label(self, id_: str) -> str:
         return ""
+
+
+def whole_tier(text: str) -> int:
+    """The tier that was typed; what is no number stands in the first until it is corrected."""
+    return int(text) if text.isascii() and text.isdigit() else 1
 
 
 class Targets(forms.Field):
@@ -73,7 +95,7 @@ class Targets(forms.Field):
 
     def prepare_value(self, value: Any) -> Any:
         return [
-            row if "position" in row else {**row, "position": int(row["tier"] or 1) - 1}
+            row if "position" in row else {**row, "position": whole_tier(row["tier"]) - 1}
             for row in value or ()
         ]
 
@@ -125,7 +147,10 @@ class RouteDraft(Draft):
         required=False,
     )
     when_exhausted = forms.ChoiceField(
-        label="When nothing is available", choices=WHEN_EXHAUSTED, initial="fail"
+        label="When nothing is available",
+        choices=WHEN_EXHAUSTED,
+        initial="fail",
+        help_text="Only after the fallback routes of the policy, if fallback is on.",
     )
     max_wait_s = number("Longest wait, seconds", "Only with “wait”.")
     affinity_ttl_s = number("Session affinity, seconds", "0 or empty: off.")
@@ -148,6 +173,16 @@ class RouteDraft(Draft):
         present = self.initial.get("strategy") or self.data.get("strategy") or ""
         if present.startswith("custom:"):
             offer(self, "strategy", [*STRATEGIES, (present, present)])
+
+    def rearranged(self) -> Self | None:
+        rows = TierEditor().rearranged(self.data, "targets")
+        if rows is None:
+            return None
+        typed = {
+            name: field.widget.value_from_datadict(self.data, self.files, name)
+            for name, field in self.fields.items()
+        }
+        return type(self)(initial={**typed, "targets": rows}, exists=self.exists)
 
     def lacking(self) -> list[str]:
         """Without a target a route is refused."""

@@ -47,3 +47,13 @@ class WebhookDraft(Draft):
         if not touched.get("secret"):
             touched.pop("secret", None)
         return touched
+
+    def consequences(self) -> list[str]:
+        touched, found = self.touched(), []
+        if touched.get("is_enabled") is False:
+            found.append("Nobody is told anything at this address while it is switched off.")
+        if self._seen() and touched.get("secret"):
+            found.append("Messages are signed with the new secret at once: tell the receiver.")
+        if str(touched.get("url", "")).startswith("http:"):
+            found.append("This address is not encrypted: anybody on the way can read the messages.")
+        return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
@@ -44,10 +46,19 @@ def bulk(request: HttpRequest) -> HttpResponse:
         "tags": ", ".join(tags),
         "undo": _grouped({uid: ways_back[uid] for uid in done}),
         "warnings": [text for text in _warned() if text not in warned],
-        "call": curl.each_deployment(wanted, action) if action in STATES else "",
+        "call": curl.each_deployment(wanted, action) if action in STATES else _tagged(done),
     }
     status = 200 if len(done) == len(results) else 422
     return render(request, "console/actions/bulk.html", context, status=status)
+
+
+def _tagged(uids: Iterable[str]) -> str:
+    """A call for each deployment, since each keeps the tags that it had."""
+    known = catalog.index().deployments
+    found = [(uid, known[uid]) for uid in uids if uid in known]
+    return "\n".join(
+        curl.update("deployments", uid, {"tags": list(one.tags)}) for uid, one in found
+    )
 
 
 def _way_back(uid: str, action: str, tags: list[str]) -> str:

@@ -20,7 +20,7 @@ from routeradmin.console.htmx import see_other
 from routeradmin.console.listing import listing
 from routeradmin.console.nouns import Noun, as_cell
 from routeradmin.console.questions import Affected, Answer, Question, ask
-from routeradmin.console.sheets import CHECK, Sheet
+from routeradmin.console.sheets import CHECK, PREVIEW, Sheet
 from routeradmin.console.wording import one_of
 from routeradmin.journal.models import AuditEntry
 from routeradmin.services import changes, runtime
@@ -54,7 +54,7 @@ def detail_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     index = catalog.index()
     entry = noun.find(index, uid)
     if entry is None:
-        raise Http404(f"There is no {noun.one} {uid!r}.")
+        raise _not_there(noun, uid)
     context = {
         "place": place,
         "noun": noun,
@@ -103,6 +103,7 @@ def create_view(request: HttpRequest, noun: Noun) -> HttpResponse:
         if trying:
             call = curl.create(noun.slug, values)
             return sheet.show(request, form, **_previewed(noun, saved, values, call))
+        writes.tell(request, saved.own)
         return see_other(request, errands.onward(request, saved.id, noun.url(saved.id)))
 
     return sheet.take(request, form_class(request.POST), create)
@@ -149,8 +150,11 @@ def _cloned(request: HttpRequest, noun: Noun) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
     # The version first: if the object changes in between, saving is refused, not the other way.
-    version, sheet = _version(noun, uid), _sheet(noun, uid)
+    # One that is gone is told by the save itself, with everything that was typed.
+    version, sheet = rows.version_of(noun.kind, uid), _sheet(noun, uid)
     if request.method != "POST":
+        if version is None:
+            raise _not_there(noun, uid)
         values = changes.values_of(catalog.document(), noun.slug, uid)
         return sheet.show(request, noun.form.showing(values, version))
 
@@ -169,6 +173,7 @@ def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
             values = nested({**_given(form), noun.key: uid})
             call = curl.update(noun.slug, uid, form.patch())
             return sheet.show(request, form, **_previewed(noun, saved, values, call))
+        writes.tell(request, saved.own)
         return see_other(request, noun.url(uid))
 
     return sheet.take(request, noun.form(request.POST, exists=True), save)
@@ -177,8 +182,12 @@ def edit_view(request: HttpRequest, noun: Noun, uid: str) -> HttpResponse:
 def _version(noun: Noun, uid: str) -> int:
     version = rows.version_of(noun.kind, uid)
     if version is None:
-        raise Http404(f"There is no {noun.one} {uid!r}.")
+        raise _not_there(noun, uid)
     return version
+
+
+def _not_there(noun: Noun, uid: str) -> Http404:
+    return Http404(f"There is no {noun.one} {uid!r}.")
 
 
 def _given(form: Draft) -> dict[str, Any]:
@@ -188,7 +197,7 @@ def _given(form: Draft) -> dict[str, Any]:
 
 def _only_tries(request: HttpRequest) -> bool:
     """``preview`` is asked for by a button, ``check`` by the page while somebody types."""
-    return request.POST.get("do") in ("preview", CHECK)
+    return request.POST.get("do") in (PREVIEW, CHECK)
 
 
 def _previewed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,7 +12,7 @@ from django.urls import path
 from django.views.decorators.http import require_http_methods
 
 from routeradmin.catalog.models import Secret
-from routeradmin.console import catalog, writes
+from routeradmin.console import catalog, curl, writes
 from routeradmin.console.access import admin
 from routeradmin.console.catalog import Index
 from routeradmin.console.forms.credentials import CredentialDraft, NewCredentialDraft, SecretForm
@@ -26,6 +27,7 @@ from routeradmin.console.nouns import (
     health_of,
     link,
     named,
+    providers_by_name,
     state_of,
     tags_of,
 )
@@ -78,7 +80,7 @@ NOUN = Noun(
         Choice(
             "provider",
             "Provider",
-            lambda index: sorted(index.providers),
+            providers_by_name,
             lambda entry, index: entry.provider_id,
         ),
         STATE_CHOICE,
@@ -104,7 +106,8 @@ def replace_secret(request: HttpRequest, uid: str) -> HttpResponse:
                 form.add_error("secret", problem.detail)
         else:
             return see_other(request, NOUN.url(uid))
-    context = {"noun": NOUN, "uid": uid, "form": form}
+    call = curl.post(f"credentials/{quote(uid)}/secret", {"secret": ""})
+    context = {"noun": NOUN, "uid": uid, "form": form, "call": call}
     status = 422 if form.errors else 200
     return varied(render(request, "console/credentials/secret.html", context, status=status))
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from routeradmin.catalog import rows
 from routeradmin.catalog.document import Defaults
-from routeradmin.console import catalog
+from routeradmin.console import catalog, writes
 from routeradmin.console.access import admin
 from routeradmin.console.drafts import Draft, Groups
 from routeradmin.console.fields import One, Words
@@ -74,7 +74,12 @@ def edit_part(request: HttpRequest, part: Part) -> HttpResponse:
         current=lambda stale: _full(Defaults.model_validate(stale.current)),
     )
     values = _full(catalog.document().defaults)
-    return sheet.edit(request, part.form, values, version, changes.update_defaults)
+
+    def save(patch: dict[str, Any], by: changes.Actor, **given: Any) -> None:
+        done = changes.update_defaults(patch, by, **given)
+        writes.tell(request, (one for one in done.warnings if one.pointer.startswith("/defaults")))
+
+    return sheet.edit(request, part.form, values, version, save)
 
 
 def _full(table: Defaults) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from routeradmin.console.nouns import (
     Noun,
     link,
     named,
+    providers_by_name,
     routes_by_alias,
     routes_of,
     tags_of,
@@ -126,7 +127,7 @@ NOUN = Noun(
         Choice(
             "provider",
             "Provider",
-            lambda index: sorted(index.providers),
+            providers_by_name,
             lambda entry, index: index.provider_of(entry),
         ),
         Choice(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -69,9 +70,12 @@ def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
         return {"explanation": await explaining.explain(current, Select(**body), person)}
 
     simulated = async_to_sync(on_the_loop)()
+    found = simulated["explanation"]
     return {
-        "explanation": simulated["explanation"],
-        "routing": routing.told(simulated["explanation"]),
+        "explanation": found,
+        "chosen": _chosen(found),
+        "waits": _longest_wait(found["route_id"]),
+        "routing": routing.told(found),
         "shares": _shares(simulated.get("shares", {})) if draws else [],
         "refused": simulated.get("refused", 0) if draws else 0,
         "draws": draws,
@@ -80,6 +84,19 @@ def _answer(request: HttpRequest, form: ExplainForm) -> dict[str, Any]:
         if draws or overlay
         else curl.post("explain", body),
     }
+
+
+def _chosen(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The candidate that is used; one with reasons against it is the route's last resort."""
+    best = (found["selected_target_id"], found["selected_credential_id"])
+    same = (one for one in found["targets"] if (one["target_id"], one["credential_id"]) == best)
+    return next(same, None)
+
+
+def _longest_wait(route_id: str) -> float:
+    """For how long a turn that is left with nothing waits on this route."""
+    route = catalog.index().routes.get(route_id)
+    return float(route.max_wait_s) if route and route.when_exhausted == "wait" else 0.0
 
 
 def _simulated(overlay: dict[str, Any], draws: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods
 
-from routeradmin.console import catalog, decisions, routing, writes
+from routeradmin.console import catalog, curl, decisions, routing, writes
 from routeradmin.console.access import admin, may_configure, operator
 from routeradmin.console.forms.intents import IntentSettingsDraft, JudgeForm, LoadDraft, TryForm
 from routeradmin.console.htmx import see_other
@@ -136,7 +136,16 @@ def settings(request: HttpRequest) -> HttpResponse:
 def load(request: HttpRequest) -> HttpResponse:
     """The shipped intents, each with the route that serves it."""
     noun, back = Named("intents", "chosen intents", "Intents", publishes=True), reverse("intents")
-    sheet = Sheet(noun, request.path, back, template="console/intents/load.html")
+    sheet = Sheet(
+        noun,
+        request.path,
+        back,
+        template="console/intents/load.html",
+        call=lambda form: curl.post(
+            "intents/defaults",
+            {"routes": form.routes(), "overwrite": form.cleaned_data["overwrite"]},
+        ),
+    )
     if request.method != "POST":
         return sheet.show(request, LoadDraft())
 

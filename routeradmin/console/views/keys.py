@@ -36,18 +36,27 @@ def show(request: HttpRequest) -> HttpResponse:
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
-    sheet = Sheet(NOUN, reverse("keys-new"), reverse("keys"), plain=True)
+    sheet = Sheet(
+        NOUN,
+        reverse("keys-new"),
+        reverse("keys"),
+        plain=True,
+        call=lambda form: curl.create("keys", _fields(form)),
+    )
     if request.method != "POST":
         return sheet.show(request, KeyDraft())
 
     def make(form: KeyDraft) -> HttpResponse:
-        fields = {name: value for name, value in form.typed().items() if value is not None}
         row, token = changes.create_key(
-            fields, writes.actor(request), reason=form.cleaned_data["reason"]
+            _fields(form), writes.actor(request), reason=form.cleaned_data["reason"]
         )
         return render(request, "console/keys/created.html", {"key": row, "token": token})
 
     return sheet.take(request, KeyDraft(request.POST), make)
+
+
+def _fields(form: KeyDraft) -> dict[str, Any]:
+    return {name: value for name, value in form.typed().items() if value is not None}
 
 
 @admin
@@ -61,6 +70,7 @@ def edit(request: HttpRequest, uid: str) -> HttpResponse:
         uid,
         row.name,
         current=lambda stale: _shown(stale.current),
+        call=lambda form: curl.update("keys", uid, form.patch()),
     )
     values, save = _shown(changes.key_values(row)), partial(changes.update_key, uid)
     return sheet.edit(request, KeyDraft, values, row.version, save)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,7 +13,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from routeradmin.console import board, panels, saved_views, shared_boards
+from routeradmin.console import board, catalog, panels, saved_views, shared_boards
+from routeradmin.console.access import may_configure
 from routeradmin.console.htmx import varied, wants_fragment
 from routeradmin.engine.describe import utc_text
 from routeradmin.engine.state import CandidateKey
@@ -51,13 +53,14 @@ def show(request: HttpRequest) -> HttpResponse:
     """The page; htmx and the page's script get the board alone."""
     wanted = board.Filter.from_query(request.GET.dict())
     may_operate = bool(getattr(request.user, "may_operate", False))
+    rights = {"may_operate": may_operate, "may_configure": may_configure(request)}
     if wants_fragment(request):
-        asked = shared_boards.Asked(wanted, may_operate)
+        asked = shared_boards.Asked(wanted, **rights)
         return varied(shared_boards.answer(request, runtime.get(), asked, lambda: _made(asked)))
     saved = saved_views.offered(request, "live")
     if saved.start:
         return redirect(saved.start)
-    context = {**_board(wanted), "saved": saved, "may_operate": may_operate}
+    context = {**_board(wanted), "saved": saved, **rights}
     context["changes"] = [
         Told.of(event) for event in Event.objects.exclude(deployment="")[:CHANGES_SHOWN]
     ]
@@ -78,8 +81,13 @@ def panel(request: HttpRequest) -> HttpResponse:
 
 
 def _made(asked: shared_boards.Asked) -> str:
-    context = {**_board(asked.wanted), "may_operate": asked.may_operate}
+    context = {**_board(asked.wanted), **asked._asdict()}
     return render_to_string("console/live/_board.html", context)
+
+
+def _providers(shown: Collection[str]) -> list[tuple[str, str]]:
+    """Those that have candidates, with their names."""
+    return [(uid, name) for uid, name in catalog.Choices("providers")() if uid in shown]
 
 
 def _board(wanted: board.Filter) -> dict[str, Any]:
@@ -103,6 +111,6 @@ def _board(wanted: board.Filter) -> dict[str, Any]:
         "doing": board.DOING,
         "sorts": board.SORTS,
         "groupings": board.GROUPINGS,
-        "providers": sorted({row["provider"] for row in rows}),
+        "providers": _providers({row["provider"] for row in rows}),
         "routes": sorted(((r.id, r.alias) for r in snapshot.routes.values()), key=lambda p: p[1]),
     }

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from routeradmin.catalog import files
-from routeradmin.console import catalog, writes
+from routeradmin.console import catalog, curl, writes
 from routeradmin.console.access import may_configure, refused
 from routeradmin.console.forms.transfer import ELEMENT, SOURCES, ImportForm
 from routeradmin.console.htmx import see_other, varied, wants_fragment
@@ -98,8 +98,27 @@ def _page(request: HttpRequest, form: ImportForm, status: int = 200, **more: Any
     part = wants_fragment(request)
     template = "console/transfer/_outcome.html" if part else "console/transfer/page.html"
     sealed = not part and bool(form.initial.get("sealed"))
-    context = {"form": form, "counts": _counts(), "element": ELEMENT, "sealed": sealed, **more}
+    context = {
+        "form": form,
+        "counts": _counts(),
+        "element": ELEMENT,
+        "sealed": sealed,
+        "call": _call(request, form, is_next="diff" in more),
+        **more,
+    }
     return varied(render(request, template, context, status=status))
+
+
+def _call(request: HttpRequest, form: ImportForm, *, is_next: bool) -> str:
+    """What comes next: the import of what was looked at, on the catalog it was looked at with, or
+    before that the look."""
+    looked, file = form.initial, request.FILES.get("file")
+    return curl.import_file(
+        (file.name if file else "") or "catalog.toml",
+        looked.get("mode") or "merge",
+        looked.get("format") or "",
+        int(looked["revision"]) if is_next else None,
+    )
 
 
 def _counts() -> list[tuple[int, str]]:

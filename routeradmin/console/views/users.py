@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from routeradmin.access.models import User
+from routeradmin.access.models import Role, User
 from routeradmin.console import curl, logs, writes
 from routeradmin.console.access import RIGHTS, admin
 from routeradmin.console.forms.keys import NewUserDraft, UserDraft
@@ -19,7 +19,7 @@ from routeradmin.console.sheets import Named, Sheet
 from routeradmin.services import changes
 
 USERS = logs.Log(
-    filters=(logs.Sought("role", "Role", "role", ("viewer", "operator", "admin")),),
+    filters=(logs.Sought("role", "Role", "role", Role.choices),),
     searched=("username",),
 )
 NOUN = Named("users", "user", "Users")
@@ -35,7 +35,13 @@ def show(request: HttpRequest) -> HttpResponse:
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
-    sheet = Sheet(NOUN, reverse("users-new"), reverse("users"), key="username")
+    sheet = Sheet(
+        NOUN,
+        reverse("users-new"),
+        reverse("users"),
+        key="username",
+        call=lambda form: curl.create("users", form.typed()),
+    )
     if request.method != "POST":
         return sheet.show(request, NewUserDraft())
 
@@ -50,7 +56,13 @@ def create(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     user = _found(name)
-    sheet = Sheet(NOUN, reverse("users-edit", args=[name]), reverse("users"), name)
+    sheet = Sheet(
+        NOUN,
+        reverse("users-edit", args=[name]),
+        reverse("users"),
+        name,
+        call=lambda form: curl.update("users", name, form.patch()),
+    )
     save = partial(changes.update_user, name)
     return sheet.edit(request, UserDraft, changes.user_values(user), user.version, save)
 
@@ -71,7 +83,11 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
             back=reverse("users"),
             version=str(user.version),
             lines=["Their sessions end. What they did stays in the audit log under this name."],
-            affected=[Affected(user.role, name, _loses(user), reverse("users-edit", args=[name]))],
+            affected=[
+                Affected(
+                    user.get_role_display(), name, _loses(user), reverse("users-edit", args=[name])
+                )
+            ],
             call=curl.delete_object("users", name),
             crumbs=(("Users", reverse("users")),),
         )

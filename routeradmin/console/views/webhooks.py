@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -39,14 +40,19 @@ def show(request: HttpRequest) -> HttpResponse:
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
-    sheet = Sheet(NOUN, reverse("alerts-new"), reverse("alerts"), plain=True)
+    sheet = Sheet(
+        NOUN,
+        reverse("alerts-new"),
+        reverse("alerts"),
+        plain=True,
+        call=lambda form: curl.create("webhooks", _fields(form)),
+    )
     if request.method != "POST":
         return sheet.show(request, WebhookDraft())
 
     def make(form: WebhookDraft) -> HttpResponse:
-        fields = {name: value for name, value in form.typed().items() if value not in (None, "")}
         row, secret = changes.create_webhook(
-            fields, writes.actor(request), form.cleaned_data["reason"]
+            _fields(form), writes.actor(request), form.cleaned_data["reason"]
         )
         if secret is None:
             return see_other(request, reverse("alerts"))
@@ -56,11 +62,22 @@ def create(request: HttpRequest) -> HttpResponse:
     return sheet.take(request, WebhookDraft(request.POST), make)
 
 
+def _fields(form: WebhookDraft) -> dict[str, Any]:
+    return {name: value for name, value in form.typed().items() if value not in (None, "")}
+
+
 @admin
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, uid: str) -> HttpResponse:
     row = _found(uid)
-    sheet = Sheet(NOUN, reverse("alerts-edit", args=[uid]), reverse("alerts"), uid, row.name)
+    sheet = Sheet(
+        NOUN,
+        reverse("alerts-edit", args=[uid]),
+        reverse("alerts"),
+        uid,
+        row.name,
+        call=lambda form: curl.update("webhooks", uid, form.patch()),
+    )
     save = partial(changes.update_webhook, uid)
     return sheet.edit(request, WebhookDraft, changes.webhook_values(row), row.version, save)
 

@@ -38,6 +38,8 @@ from routeradmin.services.served import Served
 from routeradmin.services.tracing import Span
 from routeradmin.services.turn_record import as_record
 
+_CUT_OFF = frozenset({Ending.CANCELLED, Ending.STOPPED})
+_WORDS = {Ending.STOPPED: "cut off: the server stopped"}
 BYTES_PER_TOKEN = 4  # what is charged for an answer that reports no usage
 
 
@@ -200,7 +202,7 @@ class Turning:
                 runtime.store,
                 now,
                 runtime.rng,
-                cancelled=self._interrupt.reason is Ending.CANCELLED,
+                cancelled=self._interrupt.reason in _CUT_OFF,
                 prefer=preferred,
             )
             if isinstance(step, Try):
@@ -244,7 +246,8 @@ class Turning:
                 self.attempted = await self._carry(step, now, progress, span)
                 facts = self.attempted.facts
             if self.attempted is None:
-                facts = AttemptFacts(self._interrupt.reason or Ending.CANCELLED)
+                reason = self._interrupt.reason or Ending.CANCELLED
+                facts = AttemptFacts(reason, message=_WORDS.get(reason, ""))
         finally:
             renewal.stop()
             self._elsewhere_s += progress.upstream_s
@@ -318,7 +321,7 @@ class Turning:
                 self._id,
                 self._request_id,
                 self.resolved,
-                self._asking.request,
+                self._key.uid,
                 self._begun.step,
                 self._started_at,
                 self._begun.at,
