@@ -1,7 +1,8 @@
 """Judges of event streams, one for each protocol: what a frame is, and whether the end has come.
 
 A stream has ended well with a finish reason for each choice, ``message_stop``,
-``response.completed`` or ``[DONE]``; one that merely stops has not.
+``response.completed`` or ``[DONE]``; one that merely stops has not. What an upstream says after its
+own last word is nothing of the answer. (After a finish reason the usage still comes.)
 """
 
 from __future__ import annotations
@@ -82,14 +83,15 @@ def document_of(event: Event) -> dict[str, Any]:
 class ChoicesJudge:
     """Chat completions and completions: chunks with choices, ``[DONE]`` at the end."""
 
-    __slots__ = ("_choices", "_done", "_finished", "_hide_usage", "_seen", "usage")
+    __slots__ = ("_choices", "_done", "_finished", "_hide_usage", "_over", "_seen", "usage")
 
     def __init__(self, choices: int, hide_usage: bool) -> None:
         self._choices = choices
         self._hide_usage = hide_usage
         self._finished: set[int] = set()
         self._seen = False
-        self._done = False
+        self._done = False  # maybe too early
+        self._over = False
         self.usage = UNKNOWN
 
     @property
@@ -97,8 +99,11 @@ class ChoicesJudge:
         return self._seen and (self._done or len(self._finished) >= self._choices)
 
     def see(self, event: Event) -> tuple[Kind, dict[str, Any] | None]:
+        if self._over:
+            return Kind.HIDDEN, None
         if event.data.strip() == DONE:
             self._done = True
+            self._over = self._seen
             return Kind.HIDDEN, None  # exactly one is written, by whoever knows that all went well
         document = document_of(event)
         figures, choices = document.get("usage"), document.get("choices")
@@ -127,7 +132,7 @@ class MessagesJudge:
         self.usage = UNKNOWN
 
     def see(self, event: Event) -> tuple[Kind, dict[str, Any] | None]:
-        if event.data.strip() == DONE:
+        if self.ended or event.data.strip() == DONE:
             return Kind.HIDDEN, None
         document = document_of(event)
         kind = document.get("type") or event.name
@@ -157,7 +162,7 @@ class ResponsesJudge:
         self.usage = UNKNOWN
 
     def see(self, event: Event) -> tuple[Kind, dict[str, Any] | None]:
-        if event.data.strip() == DONE:
+        if self.ended or event.data.strip() == DONE:
             return Kind.HIDDEN, None
         document = document_of(event)
         kind = document.get("type") or event.name

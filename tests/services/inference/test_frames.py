@@ -120,3 +120,26 @@ def test_an_event_whose_type_is_no_name_ends_nothing(protocol: str, kind: Any) -
     judge = judge_for(protocol, 1, hide_usage=False)
     assert see(judge, {"type": kind, "delta": "x"}) == [Kind.VISIBLE]
     assert not judge.ended
+
+
+@pytest.mark.parametrize(
+    ("protocol", "before"),
+    [
+        ("chat-completions", [choice(), b"[DONE]"]),
+        ("completions", [choice(0, "stop"), b"[DONE]"]),
+        ("messages", [{"type": "message_start"}, {"type": "message_stop"}]),
+        ("responses", [{"type": "response.completed", "response": {}}]),
+    ],
+)
+def test_what_follows_the_last_word_is_not_passed_on(protocol: str, before: list[Any]) -> None:
+    judge = judge_for(protocol, 1, hide_usage=False)
+    see(judge, *before)
+    assert judge.ended
+    late = [choice(), {"type": "message_delta", "delta": {}}, {"error": {"message": "x"}}, b"?"]
+    assert see(judge, *late) == [Kind.HIDDEN] * 4
+
+
+def test_a_mark_before_anything_was_said_ends_nothing() -> None:
+    judge = judge_for("chat-completions", 1, hide_usage=True)
+    kinds = see(judge, b"[DONE]", choice(), choice(0, "stop"), b"[DONE]", choice())
+    assert kinds == [Kind.HIDDEN, Kind.VISIBLE, Kind.VISIBLE, Kind.HIDDEN, Kind.HIDDEN]
