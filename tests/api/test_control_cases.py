@@ -207,6 +207,29 @@ def test_what_is_worth_a_look_is_counted_by_writes_and_listed(stocked: Api) -> N
     assert answer.headers["X-Routeradmin-Warnings"] == "1"
 
 
+@pytest.mark.parametrize(
+    ("falls_back", "told"),
+    [(True, "requests go on to spare, last"), (False, "requests are refused")],
+)
+def test_a_route_without_anybody_says_where_its_requests_go(
+    api: Api, falls_back: bool, told: str
+) -> None:
+    lists = {"rate_limit": ["spare"], "general": ["chat", "last"], "context_window": ["long"]}
+    further = ("spare", "last", "long")
+    values = make.catalog(
+        policies=[{"id": "further", "fallback": lists}],
+        routes=[
+            make.route(policy_id="further", fallback_enabled=falls_back),
+            *(make.route(id) for id in further),
+        ],
+        targets=[make.target(), *(make.target(f"{id}-1", route_id=id) for id in further)],
+    )
+    answer = put(api, json.dumps(values), "?mode=replace", "application/json")
+    assert answer.status_code == 200, answer.content
+    found = [one["detail"] for one in api.get("/catalog/warnings").json()["items"]]
+    assert f"routes chat: chat has no eligible target now (no-secret): {told}" in found
+
+
 class TestARollback:
     def test_is_tried_before_it_is_done(self, stocked: Api) -> None:
         before = stocked.get("/catalog").content

@@ -35,8 +35,19 @@ def idle_now(runtime: Runtime, document: Document, snapshot: Snapshot) -> Iterat
         temporary = {reason for reason in reasons if reason} - {"disabled"}
         if reasons and all(reasons) and temporary:
             listed = ", ".join(sorted(filter(None, set(reasons))))
-            detail = f"{entry.id} has no eligible target now ({listed}): requests are refused"
+            further = ", ".join(_further(route))
+            told = f"requests go on to {further}" if further else "requests are refused"
+            detail = f"{entry.id} has no eligible target now ({listed}): {told}"
             yield Problem(pointer("routes", index), detail, Severity.WARNING)
+
+
+def _further(route: Route) -> tuple[str, ...]:
+    """The fallback routes that a turn without any attempt may go on with."""
+    if not route.fallback_enabled:
+        return ()
+    lists = route.policy.fallback
+    named = (*(lists.rate_limit or ()), *(lists.general or ()))
+    return tuple(one for one in dict.fromkeys(named) if one != route.id)
 
 
 def _reachable(route: Route) -> list[Candidate]:
