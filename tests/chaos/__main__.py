@@ -32,6 +32,8 @@ CALM_S = 3.0
 WHOLE_LIMIT_S = 30.0
 APART = "redis late"  # nobody did anything to it
 LEASE_MARGIN_S = 1.0
+SPARE_EVERY, SPARED = 3, 0  # minutes
+LONGEST_S = 15.0  # that a fault of Redis lasts, with what it takes to be whole again
 
 
 def main() -> None:
@@ -61,7 +63,11 @@ async def play(stage: Stage, lasts_s: float, seed: int, faults: list[Fault]) -> 
     left: list[Fault] = []
     while time.monotonic() < ends:
         left = left or rng.sample(faults, len(faults))  # every kind, in an order of chance
-        await suffer(stage, book, left.pop(), rng)
+        now = time.time()
+        fault = first_allowed(left, now) or first_allowed(rng.sample(faults, len(faults)), now)
+        left = [one for one in left if one is not fault]
+        if fault is not None:
+            await suffer(stage, book, fault, rng)
         await traffic.repeat_reports()
         await asyncio.sleep(CALM_S)
     traffic.stop()
@@ -71,6 +77,14 @@ async def play(stage: Stage, lasts_s: float, seed: int, faults: list[Fault]) -> 
         if not book.was_hurt(Hurt.REDIS, began_at, 0.1):
             book.spans.append(Span(APART, frozenset({Hurt.REDIS}), began_at, ended_at))
     return book
+
+
+def first_allowed(left: list[Fault], now: float) -> Fault | None:
+    """Of every third minute Redis sees all: what is limited by the minute is judged by these."""
+    soon = int((now + LONGEST_S) // 60)
+    if SPARED in (int(now // 60) % SPARE_EVERY, soon % SPARE_EVERY):
+        return next((fault for fault in left if Hurt.REDIS not in fault.hurts), None)
+    return left[0]
 
 
 async def suffer(stage: Stage, book: Book, fault: Fault, rng: Random) -> None:
@@ -162,7 +176,8 @@ def show(book: Book, found: list[Verdict]) -> None:
         )
     print("\npromises")
     for promise, what, broken in found:
-        print(f"  {'BROKEN' if broken else 'kept':6}  {promise}: {what}")
+        word = "BROKEN" if broken else "kept" if what != judging.NOTHING else "-"
+        print(f"  {word:6}  {promise}: {what}")
         for line in broken[: judging.MOST_SHOWN]:
             print(f"          {line}")
         if len(broken) > judging.MOST_SHOWN:

@@ -21,6 +21,7 @@ TAKEN_DOWN_S = 1.0  # so long after Redis's return a report may still be taken d
 WRITTEN_S = 1.0  # an acknowledged turn is in the database by then
 
 MOST_SHOWN = 5
+NOTHING = "nothing to judge by"
 MINE = ("select free", "report", "release", "chat", "stream", "repeated report")
 # Without answers to these there is nothing to judge.
 EXPECTED = (*MINE[:-1], "select slots", "select minute", "select cooled", "edit")
@@ -106,7 +107,7 @@ def minutes_hold(book: Book) -> Verdict:
         )
     }
     over = [f"{count} in minute {number}" for number, count in whole.items() if count > A_MINUTE]
-    found = f"{max(whole.values(), default=0)} in {len(whole)} minutes"
+    found = f"{max(whole.values())} in {len(whole)} minutes" if whole else NOTHING
     return Verdict(f"at most {A_MINUTE} grants a minute", found, over)
 
 

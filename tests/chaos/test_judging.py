@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos import judging
+from tests.chaos.__main__ import first_allowed
 from tests.chaos.book import Book, Cooled, Held, Sample, Span, most_at_once
-from tests.chaos.faults import Hurt
+from tests.chaos.faults import FAULTS, Hurt
 from tests.chaos.judging import A_MINUTE, SLOTS
 
 REDIS = Span("redis killed", frozenset({Hurt.REDIS}), 100.0, 110.0)
@@ -66,6 +67,21 @@ def test_too_many_slots_are_a_broken_promise_while_redis_is_there(book: Book) ->
 def test_too_many_grants_are_found_in_minutes_that_redis_saw_whole(book: Book) -> None:
     book.of_minute[0] = book.of_minute[1] = A_MINUTE + 1
     assert judging.minutes_hold(book).broken == [f"{A_MINUTE + 1} in minute 0"]
+
+
+def test_minutes_that_redis_never_saw_whole_prove_nothing(book: Book) -> None:
+    book.of_minute[1] = A_MINUTE + 1
+    assert judging.minutes_hold(book).found == judging.NOTHING
+
+
+def test_every_third_minute_is_left_to_redis() -> None:
+    hurting = [fault for fault in FAULTS if Hurt.REDIS in fault.hurts]
+    sparing = [fault for fault in FAULTS if Hurt.REDIS not in fault.hurts]
+    assert first_allowed([*hurting, *sparing], 70.0) is hurting[0]
+    for in_the_minute_or_too_near in (166.0, 180.0, 239.9):
+        assert first_allowed([*hurting, *sparing], in_the_minute_or_too_near) is sparing[0]
+        assert first_allowed(hurting, in_the_minute_or_too_near) is None
+    assert first_allowed(hurting, 240.0) is hurting[0]
 
 
 def test_a_grant_in_a_cooldown_is_found(book: Book) -> None:
