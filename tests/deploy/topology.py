@@ -126,7 +126,18 @@ class Topology:
                 stderr=log,
             )
         until(self.trust, START_LIMIT_S)
-        until(lambda: self.answers(self.port), START_LIMIT_S)
+        until(self._has_certificate, START_LIMIT_S)  # made a moment after the authority's own
+
+    def _has_certificate(self) -> bool:
+        trusted = self.trust()
+        assert trusted is not None
+        with (
+            suppress(OSError),
+            socket.create_connection(("127.0.0.1", self.port), timeout=1) as plain,
+            trusted.wrap_socket(plain, server_hostname="localhost"),
+        ):
+            return True
+        return False
 
     def trust(self) -> ssl.SSLContext | None:
         """Trusts the authority that Caddy made for itself; None until it has made one."""

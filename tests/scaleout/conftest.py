@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.needs import DATABASE_URL
-from tests.process.server import Server
+from tests.process.server import Server, until
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import PATIENT, System, environment_of
 
@@ -83,7 +83,14 @@ def put_catalog(four: list[Server], system: System) -> Callable[[bytes], None]:
 
 
 @pytest.fixture
-def fresh(put_catalog: Callable[[bytes], None]) -> None:
+def fresh(four: list[Server], put_catalog: Callable[[bytes], None]) -> None:
     """The tests' own catalog, with nothing that an earlier test left in the way."""
     put_catalog(b'format = "routeradmin.catalog/1"\n')
     put_catalog(CATALOG)
+    # One that comes back at once may bring the end of its cooldown along.
+    until(lambda: not any(cooling(server) for server in four), 30.0)
+
+
+def cooling(server: Server) -> list[str]:
+    candidates = server.get("/api/v1/state")["candidates"]
+    return [one["deployment"] for one in candidates if one["cooldown"]]

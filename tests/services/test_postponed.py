@@ -169,6 +169,39 @@ def test_what_stays_unknown_at_the_end_is_said_to_be_lost(
     assert abs(len(told) - tries) <= 1
 
 
+@pytest.mark.parametrize(
+    ("unknown", "knows_s", "found", "after_s"),
+    [
+        (0, 0.0, True, 0.0),
+        (1, 0.0, True, 0.25),
+        (2, 0.0, True, 1.0),
+        (3, 0.0, False, 1.0),  # nobody granted it
+        (3, 9.0, None, 0.0),  # somebody may have, and is out of reach
+    ],
+)
+def test_a_lease_that_another_process_just_granted_alone_is_waited_for(
+    bare_runtime: Runtime, unknown: int, knows_s: float, found: bool | None, after_s: float
+) -> None:
+    left = [LeaseNotFound("not yet")] * unknown
+
+    async def released(*_: object) -> dict[str, Any]:
+        if left:
+            raise left.pop()
+        return {"released": True}
+
+    async def story() -> dict[str, Any] | None:
+        return await postponing.now_or_later(bare_runtime, released)
+
+    last = Last(bare_runtime, answers_s=0.0, knows_s=knows_s)
+    if found is False:
+        with pytest.raises(LeaseNotFound):
+            asyncio.run(story())
+    else:
+        assert asyncio.run(story()) == ({"released": True} if found else None)
+    assert last.now == after_s
+    assert len(bare_runtime.postponed) == (found is None)
+
+
 def test_many_are_told_in_turns_so_that_requests_get_in_between() -> None:
     waiting, told = Postponed(), []
     for _ in range(postponed.MOST_AT_ONCE + 1):
