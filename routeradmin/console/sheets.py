@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from routeradmin.console import writes
+from routeradmin.console import curl, writes
 from routeradmin.console.drafts import Draft
 from routeradmin.console.htmx import see_other, varied, wants_fragment
 from routeradmin.services import changes
@@ -70,6 +70,7 @@ class Sheet:
             "back": self.back,
             "plain": self.plain,
             "can_try": self.call is not None,
+            "emptied": _emptied(request, form),
             **more,
         }
         if request.POST.get("do") == CHECK:
@@ -127,3 +128,12 @@ class Sheet:
     def _conflict(self, request: HttpRequest, form: Draft, stale: changes.Stale) -> HttpResponse:
         again, differences = form.rebased(self.current(stale), stale.version)
         return self.show(request, again, CONFLICT, conflict=True, differences=differences)
+
+
+def _emptied(request: HttpRequest, form: Draft) -> list[str]:
+    """Labels of the secrets that were typed and that no page gets back. The page's own check puts
+    nothing but its findings into the page, where they still stand."""
+    if request.POST.get("do") == CHECK:
+        return []
+    typed = [name for name in curl.SECRETS if name in form.fields and request.POST.get(name)]
+    return [str(form.fields[name].label) for name in typed]

@@ -46,13 +46,15 @@ class Postponed:
             one = self._waiting.popleft()
             # Carried through even where whoever asks for it is cut off: once Redis has kept what
             # it tells, nobody else would record it.
-            telling = asyncio.ensure_future(one.tell())
-            try:
-                await asyncio.wait({telling})
-            finally:
-                if not telling.done():
+            telling, is_cut_off = asyncio.ensure_future(one.tell()), False
+            while not telling.done():
+                try:
                     await asyncio.wait({telling})
-                self._told(one, telling, sure_for_s, now)
+                except asyncio.CancelledError:  # by the job's limit, then by the stop
+                    is_cut_off = True
+            self._told(one, telling, sure_for_s, now)
+            if is_cut_off:
+                raise asyncio.CancelledError
 
     def _told(
         self, one: Waiting, telling: asyncio.Future[Any], sure_for_s: float, now: float

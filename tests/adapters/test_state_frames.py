@@ -118,6 +118,18 @@ def test_whoever_granted_a_lease_hears_what_others_did_to_it(
     assert active(one) == 0
 
 
+def test_what_is_heard_of_a_renewal_takes_nothing_from_a_later_one(
+    run: Run, stores: list[RedisStore]
+) -> None:
+    """It comes up to a quarter of a second late, and again where the answer was lost."""
+    one, two, _ = stores
+    lease = run(take(one))
+    run(two.renew(lease.id, 100.0, NOW))
+    run(one.renew(lease.id, 200.0, NOW))
+    run(one.look())
+    assert [record.lease.expires_at for record in one._book.open_records()] == [NOW + 200]
+
+
 def test_where_nothing_changed_no_frame_is_made(
     run: Run, stores: list[RedisStore], redis_prefix: Prefix
 ) -> None:

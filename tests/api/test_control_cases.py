@@ -14,6 +14,7 @@ from django.http import HttpResponse
 
 from routeradmin.api.catalog import FileFormat
 from routeradmin.catalog.files import FORMATS, write
+from routeradmin.engine.state import Cooldown, FailureClass
 from routeradmin.services.runtime import Runtime
 from tests import factories as make
 from tests.api.client import Api, problem
@@ -208,26 +209,44 @@ def test_what_is_worth_a_look_is_counted_by_writes_and_listed(stocked: Api) -> N
 
 
 @pytest.mark.parametrize(
-    ("falls_back", "told"),
-    [(True, "requests go on to spare, last"), (False, "requests are refused")],
+    ("fields", "cooldown", "told"),
+    [
+        ({"fallback_enabled": True}, "", "requests go on to last"),
+        ({"fallback_enabled": True}, "rate-limited", "requests go on to spare"),
+        ({"fallback_enabled": False}, "rate-limited", "requests are refused"),
+        ({"fallback_enabled": False, "when_exhausted": "least_bad"}, "", "requests are refused"),
+        (
+            {"fallback_enabled": False, "when_exhausted": "least_bad"},
+            "transient",
+            "requests go to the one that recovers first",
+        ),
+    ],
 )
 def test_a_route_without_anybody_says_where_its_requests_go(
-    api: Api, falls_back: bool, told: str
+    api: Api, runtime: Runtime, fields: dict[str, Any], cooldown: str, told: str
 ) -> None:
+    """By what keeps the targets back: a cooldown, or with none of that a missing secret."""
     lists = {"rate_limit": ["spare"], "general": ["chat", "last"], "context_window": ["long"]}
     further = ("spare", "last", "long")
     values = make.catalog(
         policies=[{"id": "further", "fallback": lists}],
         routes=[
-            make.route(policy_id="further", fallback_enabled=falls_back),
+            make.route(policy_id="further", **fields),
             *(make.route(id) for id in further),
         ],
         targets=[make.target(), *(make.target(f"{id}-1", route_id=id) for id in further)],
     )
     answer = put(api, json.dumps(values), "?mode=replace", "application/json")
     assert answer.status_code == 200, answer.content
+    if cooldown:
+        api.post("/credentials/acme-key/secret", {"secret": "sk-acme-0123456789"})
+        (candidate,) = runtime.current.snapshot.routes["chat"].candidates
+        state, now = runtime.store.of(candidate), runtime.clock()
+        state.cooldown = Cooldown(FailureClass(cooldown), now, now + 60, 1, "result")
+        state.cooldown_until, state.suspect = now + 60, True
     found = [one["detail"] for one in api.get("/catalog/warnings").json()["items"]]
-    assert f"routes chat: chat has no eligible target now (no-secret): {told}" in found
+    why = "cooling-down" if cooldown else "no-secret"
+    assert f"routes chat: chat has no eligible target now ({why}): {told}" in found
 
 
 class TestARollback:

@@ -198,6 +198,11 @@ def test_an_edit_is_shown_with_its_call_and_what_follows(
     for words in ("-X PATCH", "If-Match", "→ Viewer: looks", "signed out", "ends this person's"):
         assert words in page
     assert STRONG not in page
+    emptied = "New password is empty again"
+    assert emptied in page, "else a save would keep the old one, and nobody would know"
+    for do, password in (("check", STRONG), ("preview", "")):
+        again = as_admin.post(address, given | {"do": do, "password": password})
+        assert emptied not in again.content.decode()
     operator.refresh_from_db()
     assert (operator.role, operator.is_active, operator.version) == ("operator", True, 1)
 

@@ -387,11 +387,12 @@ def test_targets_are_moved_removed_and_added_by_plain_buttons(
 def test_a_tier_that_is_no_number_is_told_beside_the_targets(
     catalog: Runtime, as_admin: Client
 ) -> None:
-    given = filled(as_admin, "/edit/routes/chat") | {"targets-tier": ["x", "²"]}
+    given = filled(as_admin, "/edit/routes/chat")
     given |= {"targets-id": ["chat-1", "chat-2"], "targets-deployment": ["acme-large", "near/by"]}
-    answer = as_admin.post("/edit/routes/chat", given)
-    assert answer.status_code == 422
-    assert "A tier is a whole number" in answer.content.decode()
+    for typed in ("x", "9" * 5000):  # more digits than a number may have
+        answer = as_admin.post("/edit/routes/chat", given | {"targets-tier": [typed, "²"]})
+        assert answer.status_code == 422
+        assert "A tier is a whole number" in answer.content.decode()
 
 
 def test_what_a_save_was_warned_of_is_told_on_the_next_page(

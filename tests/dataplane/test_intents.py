@@ -166,6 +166,16 @@ def test_a_classifier_that_lies_or_chats_leaves_the_default(gate: Gateway, text:
     assert gate.record["routing"]["intent"]["classifier"].startswith("the answer")
 
 
+def test_a_classifier_whose_answer_is_cut_inside_a_character_is_read_as_any_other(
+    gate: Gateway,
+) -> None:
+    gate.use(catalog(gate, classifier="chat"))
+    half = "\\ud83d"
+    told = json.dumps({"choices": [{"message": {"content": verdict("coding")}, "note": "half"}]})
+    gate.script("judge", {"body": told.replace('"half"', f'"{half}"')})
+    assert served_by(asked(gate, "do something")) == "coding"
+
+
 @pytest.mark.parametrize("status", [401, 404, 429, 500, 503])
 def test_a_classifier_that_fails_leaves_the_default_after_one_call(
     gate: Gateway, status: int

@@ -74,6 +74,33 @@ def test_what_is_cut_off_while_it_is_told_still_waits_in_front() -> None:
     assert told == ["a", "a", "b"]
 
 
+def test_what_is_cut_off_twice_while_it_is_told_still_waits() -> None:
+    """A job whose time is over, and then the stop."""
+    waiting, told = Postponed(), list[str]()
+
+    async def test() -> None:
+        asked, answered = asyncio.Event(), asyncio.Event()
+
+        async def slow() -> None:
+            told.append("a")
+            asked.set()
+            await answered.wait()
+            raise LeaseNotFound("not yet")
+
+        waiting.add(slow, now=0.0)
+        telling = asyncio.create_task(waiting.tell(sure_for_s=0.0, now=1.0))
+        await asked.wait()
+        for _ in range(2):
+            telling.cancel()
+            await asyncio.wait({telling}, timeout=0)
+        answered.set()
+        with pytest.raises(asyncio.CancelledError):
+            await telling
+
+    asyncio.run(test())
+    assert (told, len(waiting)) == (["a"], 1)
+
+
 def test_beyond_the_bound_reports_are_dropped_and_counted() -> None:
     waiting, told = Postponed(), []
     for _ in range(MOST + 2):

@@ -230,10 +230,10 @@ class SharedLeases(SharedGrants):
             record = self._book.known(lease_id)
             if record is None or record.phase is not ReportState.OPEN:
                 continue
-            if ends:
-                self._book.extend(record, float(ends))
-            else:
+            if not ends:
                 self._book.close(record, ReportState.REPEATED, self.clock())
+            elif float(ends) > record.lease.expires_at:  # else it was renewed here since
+                self._book.extend(record, float(ends))
 
     def _closed_here(self, lease_id: str, phase: ReportState, now: float) -> None:
         record = self._book.known(lease_id)

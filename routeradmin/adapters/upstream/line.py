@@ -132,7 +132,7 @@ class Line:
             transport.write(body)
 
     async def _answered(self, wire: Wire) -> tuple[RawResponseMessage, StreamReader]:
-        for _ in range(_MAX_ANNOUNCEMENTS):
+        for _ in range(_MAX_ANNOUNCEMENTS + 1):
             message, content = await wire.read()
             if message.code >= 200:
                 return message, content

@@ -85,7 +85,10 @@ class TierEditor(forms.Widget):
 
 def whole_tier(text: str) -> int:
     """The tier that was typed; what is no number stands in the first until it is corrected."""
-    return int(text) if text.isascii() and text.isdigit() else 1
+    try:
+        return max(1, int(text))
+    except ValueError:
+        return 1
 
 
 class Targets(forms.Field):

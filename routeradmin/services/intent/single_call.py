@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from routeradmin.adapters import json_text
 from routeradmin.engine.compile import normal
 from routeradmin.engine.errors import ModelNotFound
 from routeradmin.engine.outcome import AttemptFacts, Ending, classify
@@ -68,7 +69,7 @@ async def ask(runtime: Runtime, snapshot: Snapshot, question: Question) -> dict[
     if attempted.whole is None:
         status = attempted.facts.status
         raise Unanswered(f"the call failed ({attempted.facts.ending.value}, status {status})")
-    document = orjson.loads(attempted.whole.body)
+    document = json_text.loads(attempted.whole.body)
     if not isinstance(document, dict):
         raise Unanswered("the answer is no object")
     return document

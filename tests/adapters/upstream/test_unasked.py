@@ -241,7 +241,7 @@ def test_an_announcement_is_not_the_answer(status: bytes, together: bool) -> Non
         for _ in range(2):
             await peer.request()
             announced = b"HTTP/1.1 " + status + b"\r\nLink: </x>\r\n\r\n"
-            await peer.write(announced * 2 + (plain(b"ok") if together else b""))
+            await peer.write(announced * 32 + (plain(b"ok") if together else b""))
             if not together:
                 await asyncio.sleep(0)
                 await peer.write(plain(b"ok"))
@@ -261,11 +261,12 @@ def test_an_announcement_is_not_the_answer(status: bytes, together: bool) -> Non
     [
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
         b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + plain(b"not yours"),
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 33 + plain(b"not yours"),
         b"HTTP/1.1 100 Continue\r\n\r\n" * 1000 + plain(b"not yours"),
         b"HTTP/1.1 099 Early\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 000 Nothing\r\n\r\n",
     ],
-    ids=["upgrade", "101", "1000 announcements", "099", "000"],
+    ids=["upgrade", "101", "33 announcements", "1000 announcements", "099", "000"],
 )
 def test_a_status_that_nobody_asked_for_is_a_fault_and_ends_the_connection(answer: bytes) -> None:
     async def evil(peer: Peer) -> None:
