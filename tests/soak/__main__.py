@@ -36,6 +36,7 @@ RETAIN_EVERY_S = 30.0
 KEPT = "200"  # turns, and events, as the hundreds of thousands that are kept else
 FINE = (200, 429)
 TAKING = ("select", "chat", "stream")  # requests that take a lease
+LINES = 60
 LAUNCHER = "tests/soak/serve.py"
 PACE = float(os.environ.get("SOAK_PACE", "3"))  # requests a second come and go with it
 
@@ -48,6 +49,9 @@ def main() -> None:
             looking = stack.enter_context(STORES[store]())
             print(f"{store}: {lasts_s:g} s", flush=True)
             book, looks = asyncio.run(play(looking, lasts_s))
+            if told := failed(book):
+                log = looking.server.log.read_text().splitlines()
+                print("\n".join((*told, "last lines of the log:", *log[-LINES:])))
         found = rows(looks, sum(one.kind.startswith(TAKING) for one in book.samples))
         show(book, found)
         wrong += [f"{one.name} grows" for one in found if one.grows]
