@@ -115,8 +115,10 @@ class Keyboard:
         self.page.keyboard.press("Space")
 
     def upload(self, label: str, file: Path) -> None:
-        self.reach(labelled(self.page, label))
+        # Asked for before the way there: a key may overtake what was only just asked of the page,
+        # and a chooser that opens unasked is seen by nobody.
         with self.page.expect_file_chooser() as opened:
+            self.reach(labelled(self.page, label))
             self.page.keyboard.press("Space")
         opened.value.set_files(file)
 
