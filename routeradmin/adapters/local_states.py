@@ -34,6 +34,7 @@ class LocalStates:
         self._version = 0
         self._places: dict[Table, tuple[int, tuple[int, ...]]] = {}
         self._deployments: dict[str, Deployment] = {}
+        self._is_bound = False
         self._secret_versions: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[CandidateState]:
@@ -123,6 +124,7 @@ class LocalStates:
         }
         with self._lock:
             self._deployments = dict(snapshot.deployments)
+            self._is_bound = True
             self._secret_versions = {key.credential: v for key, v in versions.items()}
             self._rows.clear()
             self._places.clear()
@@ -137,7 +139,7 @@ class LocalStates:
 
     def names(self, key: CandidateKey) -> bool:
         """Whether the bound snapshot has this candidate; before the first one, any may be."""
-        if not self._deployments:
+        if not self._is_bound:
             return True
         return key.deployment in self._deployments and key.credential in self._secret_versions
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 import redis
@@ -179,3 +180,86 @@ def test_a_candidate_that_was_forgotten_and_came_back_starts_from_nothing(
     run(take(one))
     run(two.look(0))
     assert (active(one), active(two)) == (1, 1)
+
+
+EMPTY = catalog([deployment("other")])
+
+
+async def cool(store: RedisStore) -> None:
+    lease = await take(store)
+    await store.settle(lease.id, LIMITED, DEFAULT_POLICY, NOW)
+
+
+@pytest.mark.parametrize("less", [EMPTY, replace(EMPTY, deployments={}, routes={})])
+def test_a_frame_of_before_does_not_bring_the_forgotten_back(
+    run: Run, stores: list[RedisStore], less: Snapshot
+) -> None:
+    one, two, three = stores
+    run(cool(one))
+    run(two.look(0))
+    assert two.of(CANDIDATES[0]).cooldown is not None
+    one.bind(less)
+    run(one.look(LONG_S))
+    one.bind(SNAPSHOT)
+    run(one.look(LONG_S))
+    assert one.of(CANDIDATES[0]).cooldown is None
+    assert run(take(one))
+    three.bind(less)
+    run(three.look(LONG_S))
+    assert all(state.cooldown is None for state in three.states())
+
+
+@pytest.fixture
+def listening(run: Run, redis_prefix: Prefix) -> Iterator[RedisStore]:
+    store = RedisStore(redis_prefix.url, redis_prefix.name, lambda: NOW, limit_s=5.0)
+    run(store.open())
+    store.bind(SNAPSHOT)
+    yield store
+    run(store.close())
+
+
+async def comes(store: RedisStore, wanted: Callable[[], bool]) -> bool:
+    """Once a push made it so."""
+    took = asyncio.Event()
+    store.mirror.taken = took.set
+    async with asyncio.timeout(5):
+        while not wanted():
+            took.clear()
+            await took.wait()
+    return True
+
+
+def test_a_process_that_missed_the_deletion_forgets_all_the_same(
+    run: Run, stores: list[RedisStore], listening: RedisStore
+) -> None:
+    """It went from a revision with the deployment to a later one that has it again."""
+    one = stores[0]
+    state = listening.of(CANDIDATES[0])
+    run(cool(one))
+    assert run(comes(listening, lambda: state.cooldown is not None))
+    one.bind(EMPTY)
+    one.bind(SNAPSHOT)
+    run(one.look(0))
+    assert run(comes(listening, lambda: state.cooldown is None))
+    assert (state.active, state.rpm_used, state.failures) == (0, 0, 0)
+    assert run(take(listening))
+
+
+def test_a_process_that_is_late_does_not_have_the_new_one_forgotten(
+    run: Run, stores: list[RedisStore], listening: RedisStore
+) -> None:
+    """It hears of the deletion when the deployment is already there again."""
+    one, two, _ = stores
+    state = listening.of(CANDIDATES[0])
+    run(cool(one))
+    assert run(comes(listening, lambda: state.cooldown is not None))
+    one.bind(EMPTY)
+    one.bind(SNAPSHOT)
+    run(one.look(0))
+    assert run(comes(listening, lambda: state.cooldown is None))
+    run(take(one))
+    listening.bind(EMPTY)
+    listening.bind(SNAPSHOT)
+    run(listening.look(0))
+    run(two.look(0))
+    assert (active(one), active(two), active(listening)) == (1, 1, 1)

@@ -87,8 +87,8 @@ def fresh(four: list[Server], put_catalog: Callable[[bytes], None]) -> None:
     """The tests' own catalog, with nothing that an earlier test left in the way."""
     put_catalog(b'format = "routeradmin.catalog/1"\n')
     put_catalog(CATALOG)
-    # One that comes back at once may bring the end of its cooldown along.
-    until(lambda: not any(cooling(server) for server in four), 30.0)
+    # What comes back at once brings nothing of its cooldown along, for longer than a push takes.
+    until(lambda: not any(cooling(server) for server in four), 2.0)
 
 
 def cooling(server: Server) -> list[str]:

@@ -9,7 +9,7 @@ newer record, which then takes the place of ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from operator import add, neg
 from threading import RLock
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ class Under(NamedTuple):
 
 
 NOTHING = Under(0, 0, 0)
+GONE_KEPT_S = 10.0  # by then no frame of before is left, and every process has the catalog
 
 
 class Way(NamedTuple):
@@ -41,6 +42,15 @@ class Way(NamedTuple):
     key: CandidateKey
     adds: Under
     era: int
+
+
+class Gone(NamedTuple):
+    """A candidate that Redis forgot: at which sequence, when, and the state that there was while
+    another process saw to it."""
+
+    seq: int
+    at: float
+    state: CandidateState | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,7 @@ class Mirror:
         self._lock = lock
         self._under_way: dict[CandidateKey, Under] = {}
         self._era = 0
+        self._gone: dict[CandidateKey, Gone] = {}  # the longest gone first
         self.taken: Callable[[], None] = lambda: None
 
     def start(self, key: CandidateKey, tokens: int) -> Way:
@@ -104,6 +115,46 @@ class Mirror:
         """Before Redis is joined anew: it may have lost its count."""
         for state in self._local:
             state.counted_at = 0
+
+    def forget(self, key: CandidateKey, seq: int, now: float, *, by_us: bool) -> None:
+        """Redis forgot it: what is here of it starts anew, and what was told before is not
+        listened to any more."""
+        known = self._gone.pop(key, None)
+        if known is not None and known.seq >= seq:
+            self._gone[key] = known
+            return
+        for other, one in list(self._gone.items()):
+            if now - one.at < GONE_KEPT_S:
+                break
+            del self._gone[other]
+        state = self._local.get(key)
+        self._gone[key] = Gone(seq, now, None if by_us else state)
+        if state is None or state.counted_at > seq:
+            return
+        own = self._under_way.get(key, NOTHING)
+        blank = CandidateState(
+            key,
+            max(0, own.active),
+            window(now),
+            max(0, own.requests),
+            max(0, own.tokens),
+            secret_version=self._local.secret_version(key),
+            counted_at=seq,
+        )
+        for field in fields(blank):
+            setattr(state, field.name, getattr(blank, field.name))
+        self._local.review(state, now)
+        self.taken()
+
+    def is_gone(self, key: CandidateKey, seq: int) -> bool:
+        """Whether what was told at ``seq`` is of a candidate that was forgotten since."""
+        one = self._gone.get(key)
+        return one is not None and seq <= one.seq
+
+    def was_forgotten(self, state: CandidateState, now: float) -> bool:
+        """Whether another process had this very state forgotten, a moment ago."""
+        one = self._gone.get(state.key)
+        return one is not None and one.state is state and now - one.at < GONE_KEPT_S
 
     def count(self, key: CandidateKey, counts: Counts, now: float) -> CandidateState | None:
         """Take the counters over unless they are older than what is here (a frame may be behind

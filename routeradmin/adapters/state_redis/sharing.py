@@ -310,6 +310,8 @@ class SharedHealth(SharedLeases):
         with self._lock:
             for text, sent, record in entries:
                 key, counts = wire.key_of(text), counts_of(sent)
+                if self.mirror.is_gone(key, counts.seq):
+                    continue
                 if not key.deployment:
                     if key.credential in self._keys:
                         wire.put_use(self._keys.at(key.credential), counts)
@@ -324,6 +326,19 @@ class SharedHealth(SharedLeases):
             return False
         self.link.fall("Redis lost its data")
         return True
+
+    def _forget(self, key: CandidateKey) -> None:
+        def then(answer: Answer | None) -> None:
+            if answer is not None:
+                self.forgotten(key_text(key), answer[1], by_us=True)
+
+        self.link.post(("forget", key_text(key)), then)
+
+    def forgotten(self, key: str, seq: int, *, by_us: bool = False) -> None:
+        """Redis has nothing of this candidate any more, whoever asked for that."""
+        with self._lock:
+            self.mirror.forget(wire.key_of(key), seq, self.clock(), by_us=by_us)
+            self._seq += 1
 
     def pushed(self, key: str, version: int, record: str) -> None:
         """Another process's verdict, the moment it was kept."""

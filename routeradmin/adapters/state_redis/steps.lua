@@ -71,11 +71,14 @@ function step.commit(key, expected, record, d, fence)
   return {'kept', counts(one)}
 end
 
+-- Whoever kept something of it is told at once: a frame made before may still tell of it.
 function step.forget(key)
-  call('DEL', at(key).c)
+  local was = call('DEL', at(key).c)
   call('ZREM', CHANGED, key)
   seen[key], touched[key] = nil, nil
-  return {'forgotten'}
+  local gone_at = call('INCR', SEQ)
+  if was == 1 then call('PUBLISH', PUSH, cjson.encode({'forgotten', key, gone_at})) end
+  return {'forgotten', gone_at}
 end
 
 function step.drop_cursor(name)

@@ -21,7 +21,6 @@ from routeradmin.adapters.state_memory import CURSORS_KEPT
 from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.link import LIMIT_S, Unreachable, end
 from routeradmin.adapters.state_redis.sharing import SharedHealth
-from routeradmin.adapters.state_redis.wire import key_text
 from routeradmin.engine import durable, health
 from routeradmin.engine.policy import Policy
 from routeradmin.engine.snapshot import Snapshot
@@ -89,6 +88,9 @@ class RedisStore(SharedHealth):
         if message[0] == "state":
             self.pushed(*message[1:])
             return
+        if message[0] == "forgotten":
+            self.forgotten(*message[1:])
+            return
         for listener in self.on_told:
             listener(message)
 
@@ -133,11 +135,14 @@ class RedisStore(SharedHealth):
     # catalog, restarts
 
     def bind(self, snapshot: Snapshot) -> None:
-        """What this catalog took out is forgotten; ``prune`` sees to what it never had."""
-        before = {state.key for state in self._local} if self._bound else set()
+        """What this catalog took out is forgotten, unless another process saw to that: it may be
+        there again by now. ``prune`` sees to what no catalog here had."""
+        before = list(self._local) if self._bound else []
         super().bind(snapshot)
-        for key in before - {state.key for state in self._local}:
-            self.link.post(("forget", key_text(key)))
+        here = {state.key for state in self._local}
+        for state in before:
+            if state.key not in here and not self.mirror.was_forgotten(state, self.clock()):
+                self._forget(state.key)
 
     def _renew_secret(self, state: CandidateState, now: float) -> list[Change]:
         version = self._local.secret_version(state.key)
@@ -230,5 +235,8 @@ class RedisStore(SharedHealth):
         if len(cursors or ()) > CURSORS_KEPT:
             foreign |= {f"t{name}" for name in cursors if name not in self._cursors}
         for name in foreign & suspected:
-            self.link.post(("forget" if name[0] == "c" else "drop_cursor", name[1:]))
+            if name[0] == "c":
+                self._forget(wire.key_of(name[1:]))
+            else:
+                self.link.post(("drop_cursor", name[1:]))
         return frozenset(foreign - suspected)
