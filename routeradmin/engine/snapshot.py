@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TABLES_PER_TIER = 32
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Candidate:
     """A (deployment, credential) pair inside a route's tier: the unit of selection.
 

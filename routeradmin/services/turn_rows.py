@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import orjson
 from django.db import connection, models
@@ -184,9 +184,19 @@ def _served_attempt(served: Served) -> Row:
     )
 
 
-@lru_cache(maxsize=4096)
+# Made once for each, and gone with its catalog.
+_known: WeakKeyDictionary[Candidate, Row] = WeakKeyDictionary()
+
+
 def _whereabouts(candidate: Candidate) -> Row:
     """The columns from ``target`` to ``billing_kind``: the same for all attempts there."""
+    row = _known.get(candidate)
+    if row is None:
+        row = _known[candidate] = _columns(candidate)
+    return row
+
+
+def _columns(candidate: Candidate) -> Row:
     credential = candidate.credential
     return (
         candidate.target.id,
