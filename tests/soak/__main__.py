@@ -78,6 +78,7 @@ async def play(looking: Looking, lasts_s: float) -> tuple[Book, list[tuple[float
         if time.monotonic() > retained_at + RETAIN_EVERY_S:
             await asyncio.to_thread(retain, looking.server)
             retained_at = time.monotonic()
+            looks.append((past_s / lasts_s, await asyncio.to_thread(looking.sizes)))
         await asyncio.sleep(LOOK_EVERY_S)
     traffic.stop()
     await running

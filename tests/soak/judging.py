@@ -13,6 +13,7 @@ SHARE = 0.05  # growth of so much is noise,
 # and so is this, by the end of the name; anything not named here: SLACK.
 SLACKS = {"MB": 4.0, "tasks": 20.0, "threads": 4.0, "leases open": 20.0}
 SLACK = 20.0
+SLACKS["rows"] = 200.0  # what came in until they were counted
 SLACKS["ends"] = 400.0  # those of a lease's time stay in it, however early they came: a rate
 SLACKS["files"] = 40.0  # connections come and go with the load; those that stay show at rest
 REST = "files at rest"  # before the first request, and after the last: database, upstream, log
@@ -52,7 +53,10 @@ def rows(looks: list[tuple[float, Sizes]], leases: int) -> list[Row]:
 def row(name: str, found: list[tuple[float, float]], leases: int) -> Row:
     warm = [size for at, size in found if WARM <= at <= WARM + COMPARED] or [found[0][1]]
     last = [size for at, size in found if at >= 1 - COMPARED] or [found[-1][1]]
-    before = median(warm)
-    slack = SLACKS.get(name.rpartition(": ")[2], SLACK)
+    kind = "rows" if name.startswith("rows: ") else name.rpartition(": ")[2]
+    # Rows as they are left each time that old ones go: how many come in between is a rate.
+    typical = min if kind == "rows" else median
+    before = typical(warm)
+    slack = SLACKS.get(kind, SLACK)
     limit = leases if name in EXPIRING else before + max(slack, SHARE * before)
-    return Row(name, found[0][1], before, median(last), limit)
+    return Row(name, found[0][1], before, typical(last), limit)

@@ -7,7 +7,6 @@ Writes the sizes of the process's own tables to ``SOAK_TABLES``, a directory, ev
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import sys
@@ -32,6 +31,12 @@ def squeeze() -> None:
         setattr(module, name, KEPT)
 
 
+def every_task() -> Any:
+    """Of all threads' loops; ``asyncio.all_tasks`` asks for one of them."""
+    tasks: Any = asyncio.tasks
+    return tasks._all_tasks
+
+
 def tables() -> dict[str, int]:
     """Sizes of what a process keeps while it serves."""
     from routeradmin.services import runtime as runtimes
@@ -52,9 +57,9 @@ def tables() -> dict[str, int]:
         "journal": runtime.journal.waiting,
         "postponed": len(runtime.postponed),
         "threads": threading.active_count(),
-        # By type: asking a lazy or a weak object for its class may raise.
-        # Those that are done wait for the collector, which memory tells.
-        "tasks": sum(type(one) is asyncio.Task and not one.done() for one in gc.get_objects()),
+        # Those that are done wait for the collector, which memory tells. (Not by the collector's
+        # list of all objects: a tuple that another thread is just making must be its alone.)
+        "tasks": sum(not one.done() for one in list(every_task())),
     }
     if runtime.peers is not None:
         found["under way"] = len(store.mirror._under_way)

@@ -23,6 +23,8 @@ def looks(name: str, *sizes: float) -> list[tuple[float, dict[str, float]]]:
             [0, 900, 2000, 2100, 2000, 2050, 2000, 2100, 2000, 2050, 2080],
             False,
         ),
+        ("rows: journal_turn", [0, 900, 1600, 230, 1600, 240, 1700, 260, 1800, 250, 2400], False),
+        ("rows: journal_turn", [0, 300, 1600, 700, 1600, 900, 1700, 1200, 1800, 1500, 2400], True),
         ("redis: keys that stay", [9] * 6 + [100, 200, 300, 400, 500], True),
     ],
 )
