@@ -155,6 +155,9 @@ class MemoryStore:
             self._seq += 1
         return lease
 
+    async def recount(self, keys: Sequence[CandidateKey], now: float) -> bool:
+        return False
+
     def _raise_if_barred(self, grant: Grant, now: float) -> None:
         if grant.turn_version and self._turns.has_moved(grant.turn_id or "", grant.turn_version):
             raise TurnMoved

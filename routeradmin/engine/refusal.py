@@ -46,6 +46,11 @@ class Refusal:
     provider: str | None = None
 
     @property
+    def full(self) -> list[CandidateKey]:
+        """Those that nothing but their limits keeps back."""
+        return [key for key, reasons in self.candidates if reasons and _LIMITS.issuperset(reasons)]
+
+    @property
     def message(self) -> str:
         """One line for the caller: what is the matter and what to do."""
         why = ", ".join(self.reasons) or "the route has no candidates"

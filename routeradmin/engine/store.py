@@ -61,6 +61,11 @@ class StateStore(StateView, Protocol):
         """
         ...
 
+    async def recount(self, keys: Sequence[CandidateKey], now: float) -> bool:
+        """Before these count as full: learn what others gave back by now. False where nobody else
+        counts, so that what was known is all there is."""
+        ...
+
     async def renew(
         self, lease_id: str, ttl_s: float, now: float, generation: int | None = None
     ) -> Lease:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from routeradmin.engine.refusal import Refusal
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.state import Grant
 from routeradmin.engine.turn import Try, Turn
 from routeradmin.services.keys import Key
+from routeradmin.services.runtime import Runtime
+
+
+async def recounted(runtime: Runtime, refusal: Refusal, now: float) -> bool:
+    """Whether it is worth deciding again: limits refused, and they were looked up just now. What
+    another process gave back a moment ago may not have been known here yet."""
+    return bool(refusal.full) and await runtime.store.recount(refusal.full, now)
 
 
 def grant_of(turn: Turn, step: Try, key: Key, *, kept: bool = False) -> Grant:

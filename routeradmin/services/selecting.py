@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from time import perf_counter
 from typing import Any
@@ -63,9 +63,18 @@ async def select(
     Raises ModelNotFound, RouteNotAllowed, TooManyExcluded, Refused, LimitRefused; with a turn also
     TurnNotFound, TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
     """
+    is_certain = False
     for _ in range(MOST_LOOKS):
-        with suppress(TurnMoved):
+        try:
             return await _select(runtime, message, key, request_id, headers, waiting)
+        except TurnMoved:
+            continue
+        except Refused as refused:
+            if is_certain or not await granting.recounted(
+                runtime, refused.refusal, runtime.clock()
+            ):
+                raise
+            is_certain = True
     raise TurnBusy("Other requests are going on with this turn; come back when they are done.")
 
 

@@ -292,6 +292,38 @@ def test_leases_of_a_process_that_died_run_out(pair: Pair) -> None:
     assert pair.take(two, snapshot) is not None
 
 
+def test_what_another_gave_back_is_known_once_it_is_asked_for(pair: Pair) -> None:
+    """Without a look in between, which would bring everything."""
+    snapshot = catalog([deployment("a", max_parallel_requests=1)])
+    one, two = pair.both(snapshot)
+    lease = pair.take(one, snapshot)
+    assert lease is not None
+    pair.look(two)
+    assert state_of(two, snapshot).active == 1
+    pair.run(one.release(lease.id, pair.now))
+    assert state_of(two, snapshot).active == 1
+    assert pair.run(two.recount([A], pair.now))
+    assert state_of(two, snapshot).active == 0
+    assert pair.take(two, snapshot) is not None
+
+
+def test_leases_that_ran_out_are_not_counted_when_it_is_asked_for(pair: Pair) -> None:
+    snapshot = catalog([deployment("a", max_parallel_requests=1)])
+    one, two = pair.both(snapshot)
+    assert pair.take(one, snapshot) is not None
+    pair.look(two)
+    pair.now += 61
+    assert pair.run(two.recount([A], pair.now))
+    assert state_of(two, snapshot).active == 0
+
+
+def test_nobody_is_asked_while_redis_is_away(pair: Pair) -> None:
+    snapshot = catalog([deployment("a")])
+    one = pair.start(snapshot)
+    one.link.fall("tested")
+    assert not pair.run(one.recount([A], pair.now))
+
+
 def test_what_leaves_the_catalog_leaves_redis(pair: Pair) -> None:
     both = catalog([deployment("a"), deployment("b")])
     one, two = pair.both(both)

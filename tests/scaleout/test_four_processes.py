@@ -63,6 +63,22 @@ def test_the_parallel_limit_is_exact_in_a_thousand_races(four: list[Server]) -> 
     asyncio.run(race())
 
 
+def test_a_slot_that_another_process_gave_back_is_free_at_once(four: list[Server]) -> None:
+    """Nobody is refused for a slot whose release was answered before the question."""
+
+    async def pass_on() -> None:
+        async with Askers(four) as askers:
+            for number in range(100):
+                granted = await leases(await askers.together(ASKING, "parallel"))
+                assert len(granted) == SLOTS
+                await asyncio.gather(*(askers.release(number, one) for one in granted))
+                status, answer = await askers.select(number + 1, "parallel")
+                assert status == 200, answer
+                await askers.release(number + 2, answer["lease_id"])
+
+    asyncio.run(pass_on())
+
+
 def test_requests_of_a_minute_are_counted_together(four: list[Server]) -> None:
     """Twenty at one instant against a limit of five: five are granted."""
 

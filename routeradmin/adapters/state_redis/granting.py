@@ -15,11 +15,12 @@ from routeradmin.adapters.state_redis.mirror import Mirror
 from routeradmin.adapters.state_redis.wire import counts_of
 from routeradmin.engine.key_use import KeyRefused
 from routeradmin.engine.snapshot import Candidate, Snapshot
-from routeradmin.engine.state import Grant, Lease, ReportState
+from routeradmin.engine.state import CandidateKey, Grant, Lease, ReportState
 from routeradmin.engine.turn_book import MARK_BITS, TurnMoved
 from routeradmin.engine.windows import window
 
 RINGS_KEPT = 1024
+MOST_RECOUNTED = 64
 
 
 class SharedGrants(MemoryStore):
@@ -89,6 +90,18 @@ class SharedGrants(MemoryStore):
                     return lease
             members = [one for one in members if one is not taken]
         return None
+
+    async def recount(self, keys: Sequence[CandidateKey], now: float) -> bool:
+        asked = keys[:MOST_RECOUNTED]
+        try:
+            answer = await self.link.call(("recount", repr(now), [wire.key_text(k) for k in asked]))
+        except Unreachable:
+            return False
+        with self._lock:
+            for key, sent in zip(asked, answer[1], strict=True):
+                self.mirror.count(key, counts_of(sent), now)
+            self._seq += 1
+        return True
 
     async def _reserve_alone(self, grant: Grant, now: float) -> Lease | None:
         lease = await super().reserve(grant, now)

@@ -29,6 +29,14 @@ end
 
 local step = {}
 
+-- How full candidates are now, for whoever was about to refuse.
+function step.recount(now, keys)
+  sweep(now)
+  local out = {}
+  for place, key in ipairs(keys) do out[place] = counts(at(key)) end
+  return {'counted', out}
+end
+
 -- One slot on the candidate whose turn it is; the ring holds part of the tier's free candidates.
 -- ``kept`` is what is kept with it of the lease's turn, or 0; ``pays`` the limits of the API key
 -- that pays for it, or 0.

@@ -12,7 +12,7 @@ from importlib import resources
 from operator import itemgetter
 from typing import Any
 
-OFTEN = frozenset({"reserve", "close", "save_turn", "load_turn", "look", "sweep"})
+OFTEN = frozenset({"reserve", "close", "save_turn", "load_turn", "look", "sweep", "recount"})
 
 
 @dataclass(frozen=True, slots=True)
