@@ -107,6 +107,9 @@ class DistantStore(MemoryStore):
     async def reserve(self, *asked: Any) -> Any:
         return await self._over(super().reserve(*asked))
 
+    async def recount(self, *asked: Any) -> Any:
+        return await self._over(super().recount(*asked))
+
     async def renew(self, *asked: Any) -> Any:
         return await self._over(super().renew(*asked))
 

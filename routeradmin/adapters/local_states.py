@@ -70,6 +70,15 @@ class LocalStates:
             self._forget_least_recent(key)
         return state
 
+    def renew(self, key: CandidateKey) -> None:
+        """Its state is made anew when it is next asked for; who holds the old one holds nothing."""
+        with self._lock:
+            if (self._matched if key.matched else self._plain).pop(key, None) is not None:
+                self._suspects.pop(key, None)
+                self._rows.clear()
+                self._places.clear()
+                self._version += 1
+
     def row(self, table: Table) -> Sequence[CandidateState]:
         row = self._rows.get(table)
         if row is None:

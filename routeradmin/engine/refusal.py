@@ -23,6 +23,7 @@ SLOT_RETRY_S = 1.0  # nobody knows when a parallel slot frees up
 _STATIC = frozenset(STATIC)
 _FINAL = frozenset((*ADMINISTRATIVE, "unhealthy"))
 _LIMITS = frozenset(("parallel-limit", "rpm-limit", "tpm-limit"))
+_FREED = _LIMITS - {"rpm-limit"}
 _RATE_CLASSES = frozenset((FailureClass.RATE_LIMITED, FailureClass.QUOTA))
 
 
@@ -44,11 +45,7 @@ class Refusal:
     recovers_at: float | None = None
     should_retry: bool = True
     provider: str | None = None
-
-    @property
-    def full(self) -> list[CandidateKey]:
-        """Those that nothing but their limits keeps back."""
-        return [key for key, reasons in self.candidates if reasons and _LIMITS.issuperset(reasons)]
+    full: tuple[CandidateKey, ...] = ()  # whom only what is given back before the minute ends frees
 
     @property
     def message(self) -> str:
@@ -112,6 +109,7 @@ def _answer(
         recovers_at=at,
         should_retry=at is not None,
         provider=providers.pop() if len(providers) == 1 else None,
+        full=tuple(c.candidate.key for c in left if _FREED.issuperset(c.reasons)),
     )
 
 

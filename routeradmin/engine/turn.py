@@ -133,6 +133,25 @@ class Turn:
         self.state.tier = step.tier
         self.begin(step, now, lease_id)
 
+    def anew(self) -> None:
+        """Back to where it began, for a turn without attempts that came to its end on figures that
+        are not the newest. What it has waited and its deadline count on."""
+        old = self.state
+        self.state = TurnState(
+            old.id,
+            old.model,
+            old.route_id,
+            old.request,
+            old.started_at,
+            old.deadline_at,
+            old.streaming,
+            at_route=old.route_id,
+            recovery_limit=old.recovery_limit,
+            routing=old.routing,
+        )
+        self._path = Path(self.state, self.resolved)
+        self._halt = None
+
     @property
     def attempts(self) -> int:
         """How many have begun."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from routeradmin.engine.refusal import Refusal
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.state import Grant
-from routeradmin.engine.turn import Try, Turn
+from routeradmin.engine.turn import Halt, Try, Turn
 from routeradmin.services.keys import Key
 from routeradmin.services.runtime import Runtime
 
 
-async def recounted(runtime: Runtime, refusal: Refusal, now: float) -> bool:
-    """Whether it is worth deciding again: limits refused, and they were looked up just now. What
-    another process gave back a moment ago may not have been known here yet."""
-    return bool(refusal.full) and await runtime.store.recount(refusal.full, now)
+async def recounted(runtime: Runtime, turn: Turn, halt: Halt, now: float) -> bool:
+    """Whether the turn, which had no attempt, is back at its beginning: limits refused it, and what
+    other processes gave back a moment ago may not have been known here yet."""
+    full = () if halt.refusal is None else halt.refusal.full
+    if turn.attempts or not full or not await runtime.store.recount(full, now):
+        return False
+    turn.anew()
+    return True
 
 
 def grant_of(turn: Turn, step: Try, key: Key, *, kept: bool = False) -> Grant:

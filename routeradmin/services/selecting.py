@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from random import Random
 from time import perf_counter
 from typing import Any
@@ -63,18 +63,9 @@ async def select(
     Raises ModelNotFound, RouteNotAllowed, TooManyExcluded, Refused, LimitRefused; with a turn also
     TurnNotFound, TurnMismatch, TurnHalted, TurnWaiting, TurnBusy.
     """
-    is_certain = False
     for _ in range(MOST_LOOKS):
-        try:
+        with suppress(TurnMoved):
             return await _select(runtime, message, key, request_id, headers, waiting)
-        except TurnMoved:
-            continue
-        except Refused as refused:
-            if is_certain or not await granting.recounted(
-                runtime, refused.refusal, runtime.clock()
-            ):
-                raise
-            is_certain = True
     raise TurnBusy("Other requests are going on with this turn; come back when they are done.")
 
 
@@ -185,7 +176,10 @@ async def noted(
     now = runtime.clock()
     turn = Turn.start(turns.new_id(), resolved, request, now)
     step = Try(found.candidate, found.cursor, resolved, found.tier, False, found.note)
-    lease = await begun(runtime, turn, step, key, None, now)
+    try:
+        lease = await begun(runtime, turn, step, key, None, now)
+    except KeyRefused as refused:
+        raise limited(key, refused, now) from None
     if lease is None:
         return None
     return Selected(runtime, message, lease, found.candidate, resolved, turn.state.id, 1, None)
@@ -208,7 +202,7 @@ async def take(
 
     Raises Refused, LimitRefused, TurnHalted, TurnWaiting, TurnMoved.
     """
-    waited_s = 0.0
+    waited_s, is_certain = 0.0, False
     while True:
         now = runtime.clock()
         draws = runtime.rng.getstate() if explain else None
@@ -232,7 +226,9 @@ async def take(
                     told |= chosen_in(step)
                 return step, lease, told, waited_s
         elif isinstance(step, Halt):
-            await end(runtime, turn, step, now, request_id)
+            if is_certain or not await granting.recounted(runtime, turn, step, now):
+                await end(runtime, turn, step, now, request_id)
+            is_certain = True
         elif step.kind == "round":
             await turns.save(runtime, turn, now)
             raise TurnWaiting(step.until - now)

@@ -15,6 +15,7 @@ from routeradmin.engine.snapshot import Snapshot
 from routeradmin.engine.state import Grant, Lease
 from tests.adapters.state_store_suite import LIMITED, OK, Run
 from tests.engine.world import NOW, catalog, deployment
+from tests.process.server import until
 from tests.redis_at_hand import Prefix
 
 pytestmark = pytest.mark.services
@@ -183,6 +184,11 @@ def test_a_candidate_that_was_forgotten_and_came_back_starts_from_nothing(
 
 
 EMPTY = catalog([deployment("other")])
+OTHERS = EMPTY.routes["r"].candidates
+
+
+def cools(store: RedisStore) -> bool:
+    return store.of(CANDIDATES[0]).cooldown is not None
 
 
 async def cool(store: RedisStore) -> None:
@@ -197,16 +203,16 @@ def test_a_frame_of_before_does_not_bring_the_forgotten_back(
     one, two, three = stores
     run(cool(one))
     run(two.look(0))
-    assert two.of(CANDIDATES[0]).cooldown is not None
+    assert cools(two)
     one.bind(less)
     run(one.look(LONG_S))
     one.bind(SNAPSHOT)
     run(one.look(LONG_S))
-    assert one.of(CANDIDATES[0]).cooldown is None
+    assert not cools(one)
     assert run(take(one))
     three.bind(less)
     run(three.look(LONG_S))
-    assert all(state.cooldown is None for state in three.states())
+    assert {state.key for state in three.states()} <= {other.key for other in OTHERS}
 
 
 @pytest.fixture
@@ -214,8 +220,14 @@ def listening(run: Run, redis_prefix: Prefix) -> Iterator[RedisStore]:
     store = RedisStore(redis_prefix.url, redis_prefix.name, lambda: NOW, limit_s=5.0)
     run(store.open())
     store.bind(SNAPSHOT)
+    until(lambda: run(is_subscribed(store)), 5)
     yield store
     run(store.close())
+
+
+async def is_subscribed(store: RedisStore) -> bool:
+    channels = await store.link.client.pubsub_numsub(f"{store.link.prefix}:push")
+    return any(count for _, count in channels)
 
 
 async def comes(store: RedisStore, wanted: Callable[[], bool]) -> bool:
@@ -234,13 +246,13 @@ def test_a_process_that_missed_the_deletion_forgets_all_the_same(
 ) -> None:
     """It went from a revision with the deployment to a later one that has it again."""
     one = stores[0]
-    state = listening.of(CANDIDATES[0])
     run(cool(one))
-    assert run(comes(listening, lambda: state.cooldown is not None))
+    assert run(comes(listening, lambda: cools(listening)))
     one.bind(EMPTY)
     one.bind(SNAPSHOT)
     run(one.look(0))
-    assert run(comes(listening, lambda: state.cooldown is None))
+    assert run(comes(listening, lambda: not cools(listening)))
+    state = listening.of(CANDIDATES[0])
     assert (state.active, state.rpm_used, state.failures) == (0, 0, 0)
     assert run(take(listening))
 
@@ -250,16 +262,104 @@ def test_a_process_that_is_late_does_not_have_the_new_one_forgotten(
 ) -> None:
     """It hears of the deletion when the deployment is already there again."""
     one, two, _ = stores
-    state = listening.of(CANDIDATES[0])
     run(cool(one))
-    assert run(comes(listening, lambda: state.cooldown is not None))
+    assert run(comes(listening, lambda: cools(listening)))
     one.bind(EMPTY)
     one.bind(SNAPSHOT)
     run(one.look(0))
-    assert run(comes(listening, lambda: state.cooldown is None))
+    assert run(comes(listening, lambda: not cools(listening)))
     run(take(one))
     listening.bind(EMPTY)
     listening.bind(SNAPSHOT)
     run(listening.look(0))
     run(two.look(0))
     assert (active(one), active(two), active(listening)) == (1, 1, 1)
+
+
+def test_what_comes_back_within_one_call_is_counted(
+    run: Run, stores: list[RedisStore], listening: RedisStore
+) -> None:
+    """Something else ended, the candidate forgotten and granted anew, with nothing in between."""
+    one = stores[0]
+    run(take(one))
+    other = run(take(one, 1))
+    run(listening.look(0))
+    begun = listening.of(CANDIDATES[0])
+    less = catalog([deployment("d1"), deployment("d2")])
+
+    async def at_once() -> None:
+        closing = asyncio.ensure_future(one.release(other.id, NOW))
+        await asyncio.sleep(0)
+        one.bind(less)
+        one.bind(SNAPSHOT)
+        await take(one)
+        await closing
+
+    run(at_once())
+    assert run(comes(listening, lambda: listening.of(CANDIDATES[0]) is not begun))
+    run(listening.look(0))
+    assert (active(one), active(listening)) == (1, 1)
+
+
+def test_what_ends_after_its_candidate_was_forgotten_says_nothing_of_the_next(
+    run: Run, stores: list[RedisStore], listening: RedisStore
+) -> None:
+    one = stores[0]
+    lease = run(take(listening))
+    begun = listening.of(CANDIDATES[0])
+    run(one.look(0))
+    one.bind(EMPTY)
+    one.bind(SNAPSHOT)
+    run(one.look(0))
+    assert run(comes(listening, lambda: listening.of(CANDIDATES[0]) is not begun))
+    settled = run(listening.settle(lease.id, LIMITED, DEFAULT_POLICY, NOW))
+    assert settled.changes == ()
+    assert (cools(listening), active(listening)) == (False, 0)
+    run(take(one))
+    run(listening.look(0))
+    assert active(listening) == 1
+
+
+def test_a_step_under_way_while_its_candidate_is_forgotten_leaves_no_slot_behind(
+    run: Run, stores: list[RedisStore]
+) -> None:
+    one = stores[0]
+    run(take(one))
+    way = one.mirror.leave(CANDIDATES[0].key, 0)
+    one.forgotten("\n".join(CANDIDATES[0].key), 1_000_000)
+    one.mirror.ended(way)
+    assert active(one) == 0
+    later = one.mirror.start(CANDIDATES[0].key, 0)
+    assert active(one) == 1
+    one.mirror.ended(later)
+    assert active(one) == 0
+
+
+def test_a_redis_that_lost_its_data_is_heard_again_of_what_was_forgotten(
+    run: Run, stores: list[RedisStore], redis_prefix: Prefix
+) -> None:
+    one, two, _ = stores
+    client = redis.Redis.from_url(redis_prefix.url)
+    client.incrby(f"{{{redis_prefix.name}}}:seq", 1_000_000)
+    lease = run(take(one))
+    run(one.release(lease.id, NOW))
+    run(two.look(0))
+    for store in (one, two):
+        store.bind(EMPTY)
+        store.bind(SNAPSHOT)
+        run(store.look(0))
+    client.delete(*client.keys(f"{{{redis_prefix.name}}}:*"))
+    client.close()
+    for store in (one, two):
+        store.link.fall("tested")
+        run(until_up(store))
+    run(take(one))
+    run(two.look(0))
+    assert active(two) == 1
+
+
+async def until_up(store: RedisStore) -> None:
+    is_up = asyncio.Event()
+    store.on_reach = lambda reached: is_up.set() if reached else None
+    async with asyncio.timeout(5):
+        await is_up.wait()

@@ -78,3 +78,41 @@ def test_what_cools_is_not_counted_anew(gate: Gateway, monkeypatch: pytest.Monke
     monkeypatch.setattr(gate.runtime.store, "recount", elsewhere.recount)
     assert gate.post().status == 429
     assert elsewhere.asked == []
+
+
+def test_a_minutes_requests_are_given_back_by_nobody(
+    gate: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate.use(document(gate.upstream, "a", deployments={"a": {"rpm_limit": 1}}))
+    assert gate.post().status == 200
+    elsewhere = Elsewhere(gate, 1)
+    monkeypatch.setattr(gate.runtime.store, "recount", elsewhere.recount)
+    assert gate.post().status == 429
+    assert elsewhere.asked == []
+
+
+@pytest.mark.parametrize("way", ["select", "chat"])
+def test_what_was_waited_is_not_waited_again(
+    gate: Gateway, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    one_slot = {"a": {"max_parallel_requests": 1}}
+    waits: dict[str, Any] = {"when_exhausted": "wait", "max_wait_s": 5}
+    gate.use(document(gate.upstream, "a", deployments=one_slot, **waits))
+    assert ask(gate, WAYS["select"]).status == 200
+    elsewhere = Elsewhere(gate, 0)
+    monkeypatch.setattr(gate.runtime.store, "recount", elsewhere.recount)
+    gate.slept.clear()
+    assert ask(gate, WAYS[way]).status == 429
+    assert elsewhere.asked == [["a"]]
+    assert 4 <= sum(gate.slept) <= 5
+
+
+def test_a_key_at_its_limit_is_refused_in_words_where_the_choice_has_a_note(gate: Gateway) -> None:
+    """The route's own selector is not there, so another strategy stands in, and is noted."""
+    gate.use(document(gate.upstream, "a", strategy="custom:gone"))
+    key = gate.key("rk_limited-key-0123456789", rpm_limit=1)
+    path, body = "/api/v1/select", json.dumps({"model": "chat"}).encode()
+    assert gate.request("POST", path, body, key=key).status == 200
+    answer = gate.request("POST", path, body, key=key)
+    assert answer.status == 429, answer.body
+    assert "rpm_limit" in answer.error["message"]

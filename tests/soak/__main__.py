@@ -27,7 +27,7 @@ from tests.scaleout.postgres import PostgresServer
 from tests.scaleout.provider import provider
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import System, environment_of
-from tests.soak.judging import REST, Row, rows, untold
+from tests.soak.judging import COMPARED, REST, Row, rows, untold
 from tests.soak.looking import Looking, Sizes, postgres_rows, sqlite_rows
 
 LOOK_EVERY_S = 5.0
@@ -75,7 +75,7 @@ async def play(looking: Looking, lasts_s: float) -> tuple[Book, list[tuple[float
     began = retained_at = time.monotonic()
     while (past_s := time.monotonic() - began) < lasts_s:
         looks.append((past_s / lasts_s, await asyncio.to_thread(looking.sizes)))
-        if time.monotonic() > retained_at + RETAIN_EVERY_S:
+        if time.monotonic() > retained_at + min(RETAIN_EVERY_S, lasts_s * COMPARED / 2):
             await asyncio.to_thread(retain, looking.server)
             retained_at = time.monotonic()
             looks.append((past_s / lasts_s, await asyncio.to_thread(looking.sizes)))

@@ -20,7 +20,7 @@ from routeradmin.engine.turn_book import MARK_BITS, TurnMoved
 from routeradmin.engine.windows import window
 
 RINGS_KEPT = 1024
-MOST_RECOUNTED = 64
+MOST_RECOUNTED = 64  # candidates of one refusal: the first tiers' first
 
 
 class SharedGrants(MemoryStore):
@@ -92,11 +92,11 @@ class SharedGrants(MemoryStore):
         return None
 
     async def recount(self, keys: Sequence[CandidateKey], now: float) -> bool:
-        asked = keys[:MOST_RECOUNTED]
+        asked, was_shared = keys[:MOST_RECOUNTED], self.link.is_up
         try:
             answer = await self.link.call(("recount", repr(now), [wire.key_text(k) for k in asked]))
         except Unreachable:
-            return False
+            return was_shared  # others' slots count for nothing any more
         with self._lock:
             for key, sent in zip(asked, answer[1], strict=True):
                 self.mirror.count(key, counts_of(sent), now)

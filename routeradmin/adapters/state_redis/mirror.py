@@ -9,7 +9,7 @@ newer record, which then takes the place of ours.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from operator import add, neg
 from threading import RLock
 from typing import Any, NamedTuple
@@ -36,21 +36,24 @@ NOTHING = Under(0, 0, 0)
 GONE_KEPT_S = 10.0  # by then no frame of before is left, and every process has the catalog
 
 
+@dataclass(eq=False, slots=True)
+class Gone:
+    """A candidate that Redis forgot: at which sequence and when; ``is_here``: another process saw
+    to that while this one's catalog still had it."""
+
+    seq: int
+    at: float
+    is_here: bool
+
+
 class Way(NamedTuple):
-    """One step under way; ``era`` tells it from those before Redis was lost."""
+    """One step under way; ``era`` tells it from those before Redis was lost, ``gone`` from those
+    before the candidate was forgotten."""
 
     key: CandidateKey
     adds: Under
     era: int
-
-
-class Gone(NamedTuple):
-    """A candidate that Redis forgot: at which sequence, when, and the state that there was while
-    another process saw to it."""
-
-    seq: int
-    at: float
-    state: CandidateState | None
+    gone: Gone | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +91,13 @@ class Mirror:
 
     def ended(self, way: Way) -> None:
         """The step was answered, one way or the other."""
-        if way.era == self._era:
+        gone = self._gone.get(way.key)
+        if way.era == self._era and (gone is None or gone is way.gone):
             self._add(way.key, Under(*map(neg, way.adds)))
 
     def _go(self, key: CandidateKey, adds: Under) -> Way:
         self._add(key, adds)
-        return Way(key, adds, self._era)
+        return Way(key, adds, self._era, self._gone.get(key))
 
     def _add(self, key: CandidateKey, more: Under) -> None:
         own = Under(*map(add, self._under_way.get(key, NOTHING), more))
@@ -113,48 +117,42 @@ class Mirror:
 
     def forget_steps(self) -> None:
         """Before Redis is joined anew: it may have lost its count."""
+        self._gone.clear()
         for state in self._local:
             state.counted_at = 0
 
     def forget(self, key: CandidateKey, seq: int, now: float, *, by_us: bool) -> None:
         """Redis forgot it: what is here of it starts anew, and what was told before is not
         listened to any more."""
-        known = self._gone.pop(key, None)
+        known = self._gone.get(key)
         if known is not None and known.seq >= seq:
-            self._gone[key] = known
             return
-        for other, one in list(self._gone.items()):
+        self._gone.pop(key, None)
+        while self._gone:
+            longest, one = next(iter(self._gone.items()))
             if now - one.at < GONE_KEPT_S:
                 break
-            del self._gone[other]
-        state = self._local.get(key)
-        self._gone[key] = Gone(seq, now, None if by_us else state)
-        if state is None or state.counted_at > seq:
-            return
-        own = self._under_way.get(key, NOTHING)
-        blank = CandidateState(
-            key,
-            max(0, own.active),
-            window(now),
-            max(0, own.requests),
-            max(0, own.tokens),
-            secret_version=self._local.secret_version(key),
-            counted_at=seq,
-        )
-        for field in fields(blank):
-            setattr(state, field.name, getattr(blank, field.name))
-        self._local.review(state, now)
-        self.taken()
+            del self._gone[longest]
+        is_here = self._local.get(key) is not None
+        self._gone[key] = Gone(seq, now, is_here and not by_us)
+        self._under_way.pop(key, None)
+        if is_here:
+            self._local.renew(key)
+            self.taken()
 
     def is_gone(self, key: CandidateKey, seq: int) -> bool:
         """Whether what was told at ``seq`` is of a candidate that was forgotten since."""
         one = self._gone.get(key)
         return one is not None and seq <= one.seq
 
-    def was_forgotten(self, state: CandidateState, now: float) -> bool:
-        """Whether another process had this very state forgotten, a moment ago."""
-        one = self._gone.get(state.key)
-        return one is not None and one.state is state and now - one.at < GONE_KEPT_S
+    def is_seen_to(self, key: CandidateKey, now: float) -> bool:
+        """Whether another process had it forgotten while it was still here, a moment ago. Says so
+        once: when it leaves the next time, that is another matter."""
+        one = self._gone.get(key)
+        if one is None or not one.is_here or now - one.at >= GONE_KEPT_S:
+            return False
+        one.is_here = False
+        return True
 
     def count(self, key: CandidateKey, counts: Counts, now: float) -> CandidateState | None:
         """Take the counters over unless they are older than what is here (a frame may be behind

@@ -77,6 +77,7 @@ function step.forget(key)
   call('ZREM', CHANGED, key)
   seen[key], touched[key] = nil, nil
   local gone_at = call('INCR', SEQ)
+  seq = nil -- what changes later in this call is news
   if was == 1 then call('PUBLISH', PUSH, cjson.encode({'forgotten', key, gone_at})) end
   return {'forgotten', gone_at}
 end

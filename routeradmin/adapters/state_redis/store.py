@@ -72,7 +72,8 @@ class RedisStore(SharedHealth):
                 await self.look()
 
     async def _listen(self) -> None:
-        """Pushes, for as long as it lasts; what was missed the next poll brings."""
+        """Pushes, for as long as it lasts; what was missed the next poll brings, but for what was
+        forgotten."""
         while True:
             try:
                 async with self.link.client.pubsub() as pushes:
@@ -137,12 +138,12 @@ class RedisStore(SharedHealth):
     def bind(self, snapshot: Snapshot) -> None:
         """What this catalog took out is forgotten, unless another process saw to that: it may be
         there again by now. ``prune`` sees to what no catalog here had."""
-        before = list(self._local) if self._bound else []
+        before = [state.key for state in self._local] if self._bound else []
         super().bind(snapshot)
-        here = {state.key for state in self._local}
-        for state in before:
-            if state.key not in here and not self.mirror.was_forgotten(state, self.clock()):
-                self._forget(state.key)
+        with self._lock:
+            for key in dict.fromkeys(before):
+                if self._local.get(key) is None and not self.mirror.is_seen_to(key, self.clock()):
+                    self._forget(key)
 
     def _renew_secret(self, state: CandidateState, now: float) -> list[Change]:
         version = self._local.secret_version(state.key)

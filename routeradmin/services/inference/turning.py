@@ -164,22 +164,19 @@ class Turning:
         await self._try(Try(candidate, cursor, self.resolved, tier, ring=ring), now)
         return _SUCCEEDED if self._served is not None else None
 
-    def _start(self) -> Turn:
-        asked, now = self.asked, self._started_at
+    def _set_up(self) -> Turn:
+        runtime, asked, now = self._runtime, self.asked, self._started_at
         arrived = now if self._asking.at is None else self._asking.at
         deadline_s = asked.wishes.deadline_s
-        return Turn.start(
+        turn = Turn.start(
             self._id,
             self.resolved,
             self._asking.request,
             now,
-            routing=circumstances.routing_of(self._runtime, self._asking, now),
+            routing=circumstances.routing_of(runtime, self._asking, now),
             deadline_at=None if deadline_s is None else arrived + deadline_s,
             streaming=asked.facts.stream,
         )
-
-    def _set_up(self) -> Turn:
-        runtime, asked, turn = self._runtime, self.asked, self._start()
         if self._begun is not None:
             turn.catch_up(*self._begun)
         if self.resolved.route.affinity_ttl_s > 0:
@@ -213,15 +210,10 @@ class Turning:
                 await self._try(step, now)
             elif isinstance(step, Wait):
                 await self._wait(step, now)
-            elif is_certain or turn.attempts or not await self._recounted(step, now):
+            elif is_certain or not await granting.recounted(runtime, turn, step, now):
                 return step
             else:
-                is_certain, turn = True, self._start()
-                self._turn = turn
-
-    async def _recounted(self, halt: Halt, now: float) -> bool:
-        refusal = halt.refusal
-        return refusal is not None and await granting.recounted(self._runtime, refusal, now)
+                is_certain = True
 
     async def _wait(self, step: Wait, now: float) -> None:
         runtime, waiting = self._runtime, perf_counter()
