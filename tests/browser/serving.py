@@ -78,7 +78,11 @@ class Site:
 @contextmanager
 def running(environment: dict[str, str], *command: str) -> Iterator[str]:
     """A command of manage.py for as long as the context lasts; yields the address it prints."""
-    clean = {n: value for n, value in os.environ.items() if not n.startswith("ROUTERADMIN_")}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("ROUTERADMIN_") and not name.endswith("_URL")
+    }
     process = subprocess.Popen(
         [sys.executable, "manage.py", *command, "--port", "0"],
         cwd=ROOT,

