@@ -24,6 +24,7 @@ def ask_everything(gate: Gateway) -> None:
     gate.request("POST", f"/api/v1/leases/{lease['lease_id']}/report", report)
     gate.request("POST", "/api/v1/select", ASKED)  # and nothing more
     assert gate.request("POST", "/api/v1/explain", ASKED).status == 200
+    assert gate.calls("b"), "a failure, after which the turn went on, too"
     gate.settle()
 
 
@@ -39,13 +40,13 @@ def write(gate: Gateway) -> None:
 def test_nothing_holds_on_to_the_candidates_of_an_old_catalog(gate: Gateway) -> None:
     candidates: list[ref[Candidate]] = []
     for revision in range(1, 6):
-        gate.use(document(gate.upstream, "ab", strategy="round_robin"), revision)
+        gate.use(document(gate.upstream, ["a", "b"], strategy="round_robin"), revision)
         snapshot = gate.runtime.current.snapshot
         candidates += map(ref, next(iter(snapshot.routes.values())).candidates)
         del snapshot
         ask_everything(gate)
         write(gate)
-    gate.use(document(gate.upstream, "ab"), 6)
+    gate.use(document(gate.upstream, ["a", "b"]), 6)
     assert gate.post().status == 200
     gc.collect()
     assert [one() for one in candidates if one() is not None] == []
