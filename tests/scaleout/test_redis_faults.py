@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import uvloop
 
 from routeradmin.adapters.state_redis import RedisStore
+from routeradmin.adapters.state_redis.link import LIMIT_S
 from routeradmin.engine.policy import DEFAULT_POLICY
 from routeradmin.engine.request import SelectRequest
 from routeradmin.engine.snapshot import Snapshot
@@ -132,6 +134,30 @@ def test_nobody_waits_for_a_redis_that_hangs(server: RedisServer) -> None:
             assert active(store) == 0
 
     asyncio.run(story())
+
+
+def test_a_busy_process_does_not_take_redis_for_late(server: RedisServer) -> None:
+    """Answers lie there for longer than Redis may take, before this process gets to them."""
+
+    def hold_the_loop() -> None:
+        until_s = time.perf_counter() + 2 * LIMIT_S
+        while time.perf_counter() < until_s:
+            pass
+
+    async def story() -> None:
+        async with stores(server) as (store,):
+            reach: list[bool] = []
+            store.on_reach = reach.append
+            for _ in range(5):
+                taking = [asyncio.create_task(take(store)) for _ in range(LIMIT)]
+                while not all(task.done() for task in taking):
+                    hold_the_loop()
+                    await asyncio.sleep(0)
+                for task in taking:
+                    await settle(store, task.result())
+            assert reach == [], "it was never away"
+
+    uvloop.run(story())  # on the loop that serves: its timers go before its sockets
 
 
 def test_the_later_end_of_a_cooldown_wins_when_processes_meet_again(server: RedisServer) -> None:

@@ -1,8 +1,8 @@
 """The connection to Redis: steps of one loop tick share a script call, and none waits for long.
 
-A step that was not answered within ``limit_s`` of being asked, or a broken connection, takes the
-link down: what waits is told so at once, and callers go on without. The link then tries again by
-itself and comes up once Redis has answered quickly a few times in a row.
+A step that Redis let wait for ``limit_s``, or a broken connection, takes the link down: what waits
+is told so at once, and callers go on without. The link then tries again by itself and comes up once
+Redis has answered quickly a few times in a row.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.script import for_steps
+from routeradmin.adapters.state_redis.waiting import Waiting
 
 log = logging.getLogger(__name__)
 
-LIMIT_S = 0.04  # from being asked to the answer
-STALL_S = 0.008  # more for an answer that came in while this process itself stood still
+LIMIT_S = 0.04  # of waiting, in line and for the answer
+LEAST_SHARE = 0.25  # of it for the answer alone: as much more where all was spent in line
 CONNECT_LIMIT_S = 1.0
 RETRY_EVERY_S = 0.1
 QUICK_ANSWERS = 3
@@ -71,8 +72,10 @@ class Link:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connection: AbstractConnection | None = None
         self._lock = Lock()
-        self._queue: deque[tuple[Step, Then, float]] = deque()
-        self._flying: list[tuple[Step, Then, float]] = []
+        self._queue: deque[tuple[Step, Then]] = deque()
+        self._flying: list[tuple[Step, Then]] = []
+        self._waiting = Waiting(0.0)
+        self._watch: asyncio.TimerHandle | None = None
         self._pump: asyncio.Task[None] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._broken = asyncio.Event()
@@ -105,7 +108,7 @@ class Link:
         if loop is None or not self.is_up:
             return
         with self._lock:
-            self._queue.append((step, then or _ignore, loop.time()))
+            self._queue.append((step, then or _ignore))
         if _running() is loop:
             self._kick()
         else:
@@ -132,7 +135,7 @@ class Link:
                 future.set_result(answer)
 
         with self._lock:
-            self._queue.append((step, then, loop.time()))
+            self._queue.append((step, then))
         self._kick()
         return await future
 
@@ -161,21 +164,22 @@ class Link:
 
     async def _drain(self) -> None:
         """One call at a time: while it is under way the next one's steps come together."""
-        loop = asyncio.get_running_loop()
+        in_line_s = 0.0
         while self._queue and self.is_up:
             flying = self._flying = self._take()
-            watch = loop.call_at(flying[0][2] + self._limit_s, self._look, flying)
+            self._begin_to_wait(min(in_line_s, self._limit_s * (1 - LEAST_SHARE)))
             try:
-                answers = await self._run([step for step, _, _ in flying])
+                answers = await self._run([step for step, _ in flying])
             except (RedisError, OSError, Unreachable) as problem:
                 self._go_down(str(problem) or type(problem).__name__)
                 return
             finally:
-                watch.cancel()
+                self._end_waiting()
             if self._flying is not flying:  # given up meanwhile
                 return
             self._flying = []
-            for (step, then, _), answer in zip(flying, answers, strict=True):
+            in_line_s = self._waiting.waited_s
+            for (step, then), answer in zip(flying, answers, strict=True):
                 if answer and answer[0] == "failed":
                     log.error("a step failed in Redis: %s", answer[1])
                     then(None)
@@ -183,19 +187,29 @@ class Link:
                     then(answer)
                 del step
 
-    def _take(self) -> list[tuple[Step, Then, float]]:
+    def _take(self) -> list[tuple[Step, Then]]:
         with self._lock:
             queue = self._queue
             return [queue.popleft() for _ in range(min(len(queue), MOST_PER_CALL))]
 
-    def _look(self, flying: list[tuple[Step, Then, float]]) -> None:
-        """Late; but the answer may be in already, with this process the one that stood still."""
+    def _begin_to_wait(self, in_line_s: float) -> None:
         assert self._loop is not None  # noqa: S101
-        self._loop.call_later(STALL_S, self._give_up, flying)
+        self._waiting = Waiting(self._loop.time(), in_line_s)
+        self._watch = self._loop.call_at(self._waiting.look_at, self._look)
 
-    def _give_up(self, flying: list[tuple[Step, Then, float]]) -> None:
-        if self._flying is flying:
+    def _look(self) -> None:
+        assert self._loop is not None  # noqa: S101
+        waiting = self._waiting
+        waiting.look(self._loop.time())
+        if waiting.waited_s >= self._limit_s:
             self._go_down(f"no answer within {self._limit_s * 1000:.0f} ms")
+        else:
+            self._watch = self._loop.call_at(waiting.look_at, self._look)
+
+    def _end_waiting(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
 
     def fall(self, why: str) -> None:
         """Go on alone and join anew."""
@@ -211,7 +225,7 @@ class Link:
             self._flying = []
             self._queue.clear()
         self._on_down()
-        for _, then, _ in waiting:
+        for _, then in waiting:
             then(None)
         self._broken.set()
 
