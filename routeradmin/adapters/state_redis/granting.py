@@ -12,6 +12,7 @@ from routeradmin.adapters.state_redis import wire
 from routeradmin.adapters.state_redis.apart import Apart
 from routeradmin.adapters.state_redis.link import LIMIT_S, Answer, Link, Unreachable
 from routeradmin.adapters.state_redis.mirror import Mirror
+from routeradmin.adapters.state_redis.recounts import Recounts
 from routeradmin.adapters.state_redis.wire import counts_of
 from routeradmin.engine.key_use import KeyRefused
 from routeradmin.engine.snapshot import Candidate, Snapshot
@@ -39,6 +40,7 @@ class SharedGrants(MemoryStore):
         self.link = Link(url, prefix, self._join, self._part, limit_s)
         self.mirror = Mirror(self._local, self._lock)
         self.apart = Apart()
+        self._recounts = Recounts(self._count_anew)
         self._rings: dict[Any, tuple[list[Candidate], wire.Ring]] = {}
 
     @property
@@ -92,13 +94,20 @@ class SharedGrants(MemoryStore):
         return None
 
     async def recount(self, keys: Sequence[CandidateKey], now: float) -> bool:
-        asked, was_shared = keys[:MOST_RECOUNTED], self.link.is_up
+        if not self.link.is_up:
+            return False
+        asked = keys[:MOST_RECOUNTED]
+        if not self.link.is_of_this_loop:
+            return await self._count_anew(asked, now)
+        return await self._recounts.ask(asked, now)
+
+    async def _count_anew(self, keys: Sequence[CandidateKey], now: float) -> bool:
         try:
-            answer = await self.link.call(("recount", repr(now), [wire.key_text(k) for k in asked]))
+            answer = await self.link.call(("recount", repr(now), [wire.key_text(k) for k in keys]))
         except Unreachable:
-            return was_shared  # others' slots count for nothing any more
+            return True  # others' slots count for nothing any more
         with self._lock:
-            for key, sent in zip(asked, answer[1], strict=True):
+            for key, sent in zip(keys, answer[1], strict=True):
                 self.mirror.count(key, counts_of(sent), now)
             self._seq += 1
         return True

@@ -80,6 +80,10 @@ class Link:
         self._keeper: asyncio.Task[None] | None = None
         self._broken = asyncio.Event()
 
+    @property
+    def is_of_this_loop(self) -> bool:
+        return _running() is self._loop
+
     async def open(self) -> None:
         """Try to come up once, now; keep trying in the background until ``close``."""
         self._loop = asyncio.get_running_loop()
@@ -109,7 +113,7 @@ class Link:
             return
         with self._lock:
             self._queue.append((step, then or _ignore))
-        if _running() is loop:
+        if self.is_of_this_loop:
             self._kick()
         else:
             loop.call_soon_threadsafe(self._kick)
