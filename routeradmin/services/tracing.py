@@ -107,6 +107,7 @@ def attempt_started(span: Span, step: Try, asked: Asked, number: int) -> Span:
     candidate = step.candidate
     deployment, found = candidate.deployment, asked.facts
     address = urlsplit(deployment.endpoint.base_url)
+    port = address.port or (443 if address.scheme == "https" else 80)
     operation = gen_ai.operation_of(asked.operation)
     return span.child(
         f"{operation} {candidate.upstream_name}",
@@ -117,8 +118,9 @@ def attempt_started(span: Span, step: Try, asked: Asked, number: int) -> Span:
             "gen_ai.request.max_tokens": found.max_output_tokens,
             "gen_ai.request.temperature": found.temperature,
             "gen_ai.request.top_p": found.top_p,
+            "gen_ai.request.stream": found.stream or None,
             "server.address": address.hostname,
-            "server.port": address.port,
+            "server.port": port,
             "routeradmin.attempt": number,
             "routeradmin.deployment": deployment.id,
             "routeradmin.credential": candidate.credential.id,
@@ -135,6 +137,7 @@ def attempt_ended(span: Span, outcome: Outcome) -> None:
         "http.response.status_code": outcome.status,
         "gen_ai.usage.input_tokens": outcome.input_tokens,
         "gen_ai.usage.output_tokens": outcome.output_tokens,
+        "gen_ai.response.time_to_first_chunk": _seconds(outcome.ttft_ms),
         "routeradmin.dispatch": outcome.dispatch.value,
         "routeradmin.first_token_ms": outcome.ttft_ms,
     }
@@ -162,16 +165,21 @@ def told(tracer: Tracer, turn: Turn, request_id: str, headers: Headers) -> None:
         state.started_at,
     )
     for attempt in state.attempts:
-        _attempt_told(span, attempt)
+        _attempt_told(span, turn, attempt)
     turn_ended(span, turn, None, state.ended_at)
 
 
-def _attempt_told(span: Span, attempt: Attempt) -> None:
+def _attempt_told(span: Span, turn: Turn, attempt: Attempt) -> None:
+    deployment = turn.resolved.snapshot.deployments.get(attempt.key.deployment)
+    upstream = deployment.model.upstream_name if deployment is not None else None
+    protocol = attempt.provenance.get("protocol")
     facts: Facts = {
+        "gen_ai.operation.name": protocol and gen_ai.operation_of(protocol),
         "gen_ai.provider.name": attempt.provenance.get("provider"),
-        "gen_ai.request.model": attempt.provenance.get("model"),
+        "gen_ai.request.model": attempt.key.matched or upstream,
         "gen_ai.usage.input_tokens": attempt.input_tokens,
         "gen_ai.usage.output_tokens": attempt.output_tokens,
+        "gen_ai.response.time_to_first_chunk": _seconds(attempt.ttft_ms),
         "http.response.status_code": attempt.status,
         "routeradmin.attempt": attempt.n,
         "routeradmin.deployment": attempt.key.deployment,
@@ -183,6 +191,10 @@ def _attempt_told(span: Span, attempt: Attempt) -> None:
     }
     name = f"attempt {attempt.key.deployment}"
     span.child(name, facts, attempt.started_at).end({}, attempt.cls, attempt.ended_at)
+
+
+def _seconds(ms: float | None) -> float | None:
+    return None if ms is None else ms / 1000
 
 
 OFF_SPAN: Span = OFF.start("", {}, ())

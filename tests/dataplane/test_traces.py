@@ -79,6 +79,29 @@ def test_a_turn_has_a_span_for_itself_and_one_for_each_attempt(
     assert facts(second)["gen_ai.usage.input_tokens"]
 
 
+def test_a_stream_says_that_it_is_one_and_when_it_began_to_come(
+    gate: Gateway, spans: InMemorySpanExporter
+) -> None:
+    gate.use(catalogs.document(gate.upstream, "a"))
+    assert gate.post(stream=True).status == 200
+    attempt, _ = ended(gate, spans, 2)
+    first_s = facts(attempt)["gen_ai.response.time_to_first_chunk"]
+    assert facts(attempt)["gen_ai.request.stream"] is True
+    assert isinstance(first_s, float)
+    assert first_s * 1000 == pytest.approx(facts(attempt)["routeradmin.first_token_ms"])
+
+
+@pytest.mark.parametrize(("scheme", "port"), [("https", 443), ("http", 80)])
+def test_an_address_without_a_port_has_that_of_its_scheme(
+    gate: Gateway, spans: InMemorySpanExporter, scheme: str, port: int
+) -> None:
+    once = {"retry": {"max_attempts": 1}}
+    gate.use(catalogs.document(f"{scheme}://127.0.0.1", "a", policy=once))
+    gate.post()
+    attempt, _ = ended(gate, spans, 2)
+    assert (facts(attempt)["server.address"], facts(attempt)["server.port"]) == ("127.0.0.1", port)
+
+
 def test_the_upstream_is_told_which_attempt_called_it(
     gate: Gateway, spans: InMemorySpanExporter
 ) -> None:
@@ -148,3 +171,18 @@ def test_a_turn_of_the_decision_api_is_told_when_it_is_over(desk: Desk, clock: F
     assert facts(turn)["routeradmin.halt"] == "succeeded"
     assert facts(attempt)["gen_ai.usage.input_tokens"] == 5
     assert facts(attempt)["gen_ai.provider.name"] == "p"
+    assert facts(attempt)["gen_ai.operation.name"] == "chat"
+
+
+def test_an_attempt_of_the_decision_api_names_the_model_that_its_caller_was_told(
+    desk: Desk,
+) -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    desk.runtime.tracer = OpenTelemetry(provider)
+    desk.publish(catalog([deployment("a", upstream="gpt-5")]))
+    lease = desk.took()
+    desk.succeeded(lease)
+    attempt, _ = exporter.get_finished_spans()
+    assert facts(attempt)["gen_ai.request.model"] == lease["model"] == "gpt-5"
