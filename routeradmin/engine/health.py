@@ -28,7 +28,7 @@ from routeradmin.engine.windows import roll
 
 NOT_THE_DEPLOYMENTS = frozenset({FailureClass.CANCELLED, FailureClass.DEADLINE})
 # What the caller asked for or the answer's address says nothing of the candidate's health.
-_HARMLESS = frozenset(
+HARMLESS = frozenset(
     {
         FailureClass.CALLER,
         FailureClass.CONTENT_POLICY,
@@ -157,7 +157,7 @@ def _judge(
     failure, was = outcome.failure, state.health
     assert failure is not None, "a success was judged as a failure"  # noqa: S101
     state.last_error = LastError(failure, outcome.status, outcome.message, now)
-    if failure in _HARMLESS:
+    if failure in HARMLESS:
         return ()
     changes: list[Change] = []
     state.consecutive_successes = 0

@@ -33,6 +33,11 @@ def scraped(desk: Desk) -> Samples:
     return samples(answer.body.decode())
 
 
+def counted(found: Samples, name: str) -> dict[tuple[str, ...], float]:
+    """Without what stands at 0."""
+    return {labels: value for labels, value in found[name].items() if value}
+
+
 def test_a_key_needs_read_and_an_open_one_needs_none(desk: Desk) -> None:
     desk.let("selecting", "rk_selecting", frozenset({"select"}))
     assert desk.call("GET", "/metrics", token=None).status == 401
@@ -75,14 +80,28 @@ def test_leases_attempts_cooldowns_and_first_tokens_are_counted(desk: Desk) -> N
     assert first["deployment=a", "le=0.2"] == 0
     assert first["deployment=a", "le=0.3"] == 1
     assert found["routeradmin_overhead_seconds_count"]["operation=select",] == 2
-    assert found["routeradmin_turns_total"] == {("halt=succeeded",): 1}
+    assert counted(found, "routeradmin_turns_total") == {("halt=succeeded",): 1}
 
     desk.failed(held, 429, retry_after=9)
     found = scraped(desk)
-    assert found["routeradmin_cooldowns_total"] == {("class=rate-limited", "deployment=a"): 1}
+    begun = {("class=rate-limited", "deployment=a"): 1}
+    assert counted(found, "routeradmin_cooldowns_total") == begun
     assert found["routeradmin_attempts_total"]["class=rate-limited", "deployment=a"] == 1
     desk.report(held, outcome="failure", status=429)
     assert scraped(desk)["routeradmin_attempts_total"] == found["routeradmin_attempts_total"]
+
+
+def test_what_happens_rarely_is_counted_from_0_so_that_its_first_time_is_a_rise(desk: Desk) -> None:
+    desk.publish(catalog([deployment("a")]))
+    before = scraped(desk)
+    assert before["routeradmin_cooldowns_total"]["class=unauthorized", "deployment=a"] == 0
+    assert before["routeradmin_turns_total"]["halt=ineligible-failure",] == 0
+    desk.failed(desk.took(), 401)
+    after = scraped(desk)
+    for name in ("routeradmin_cooldowns_total", "routeradmin_turns_total"):
+        assert after[name].keys() == before[name].keys()
+    assert after["routeradmin_cooldowns_total"]["class=unauthorized", "deployment=a"] == 1
+    assert after["routeradmin_turns_total"]["halt=ineligible-failure",] == 1
 
 
 def test_the_series_of_a_deleted_deployment_vanish(desk: Desk) -> None:
@@ -130,6 +149,15 @@ def test_calls_made_here_are_told_in_the_words_of_gen_ai(gate: Gateway) -> None:
         assert found["gen_ai_client_token_usage_sum"][labels] > 0
     assert found["routeradmin_overhead_seconds_count"]["operation=inference",] == 1
     assert found["routeradmin_requests_in_flight"] == {(): 0}
+
+
+def test_calls_that_failed_are_told_apart_by_the_class_of_their_error(gate: Gateway) -> None:
+    gate.use(catalogs.document(gate.upstream, "a", policy={"retry": catalogs.BRIEF}))
+    gate.script("a", {"status": 500}, {})
+    assert gate.post().status == 200
+    call = ("gen_ai_operation_name=chat", "gen_ai_provider_name=acme")
+    durations = gate_samples(gate)["gen_ai_client_operation_duration_seconds_count"]
+    assert durations == {call: 1, ("error_type=transient", *call): 1}
 
 
 def test_a_stream_has_a_first_token_and_a_retried_turn_a_wait(gate: Gateway) -> None:

@@ -5,11 +5,14 @@ The parts come as text; between two of them the event loop may serve requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from routeradmin.engine.health import HARMLESS, NOT_THE_DEPLOYMENTS
+from routeradmin.engine.state import MANUAL, FailureClass
+from routeradmin.engine.turn_state import HaltReason
 from routeradmin.services.metering.histogram import Histogram
-from routeradmin.services.metering.meters import Meters, Served
+from routeradmin.services.metering.meters import REFUSED, Meters, Served
 from routeradmin.services.metering.standing import STATES, Standing, standings
 from routeradmin.services.metering.text import buckets, head, label, single
 
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
     from routeradmin.services.runtime import Runtime
 
 DEPENDENCIES = ("database", "store")
+# Counters that are watched for their first step start at 0: no rate shows how a series began.
+HALTS: Mapping[str, int] = dict.fromkeys([one.value for one in HaltReason] + [REFUSED], 0)
+CAUSES: Mapping[str, int] = dict.fromkeys(
+    [one.value for one in FailureClass if one not in HARMLESS | NOT_THE_DEPLOYMENTS] + [MANUAL], 0
+)
 
 
 def shared(runtime: Runtime) -> Iterator[str]:
@@ -35,6 +43,7 @@ def own(runtime: Runtime) -> Iterator[str]:
     providers = {one.provider.id for one in snapshot.deployments.values()}
     meters.forget(snapshot.deployments, providers)
     yield from _served({label("deployment", id): one for id, one in meters.served.items()})
+    yield from _cooldowns(snapshot.deployments, meters.served)
     yield from _requests(meters)
     yield from _calls(meters)
     yield from _process(runtime)
@@ -62,10 +71,6 @@ def _served(served: Mapping[str, Served]) -> Iterator[str]:
     yield head(name, "counter", "Attempts that ended: success, or the class of the failure.")
     for id, one in served.items():
         yield _counted(name, f"{id},class", one.attempts)
-    name = "routeradmin_cooldowns_total"
-    yield head(name, "counter", "Cooldowns that began, by the class of their cause.")
-    for id, one in served.items():
-        yield _counted(name, f"{id},class", one.cooldowns)
     name = "routeradmin_tokens_total"
     yield head(name, "counter", "Tokens that upstreams or callers reported.")
     for id, one in served.items():
@@ -78,6 +83,14 @@ def _served(served: Mapping[str, Served]) -> Iterator[str]:
             yield "".join(buckets(name, id, one.first_token))
 
 
+def _cooldowns(deployments: Iterable[str], served: Mapping[str, Served]) -> Iterator[str]:
+    name = "routeradmin_cooldowns_total"
+    yield head(name, "counter", "Cooldowns that began, by the class of their cause.")
+    for id in deployments:
+        counts = served[id].cooldowns if id in served else {}
+        yield _counted(name, f"{label('deployment', id)},class", {**CAUSES, **counts})
+
+
 def _requests(meters: Meters) -> Iterator[str]:
     yield single(
         "routeradmin_requests_in_flight",
@@ -87,7 +100,7 @@ def _requests(meters: Meters) -> Iterator[str]:
     )
     name = "routeradmin_turns_total"
     yield head(name, "counter", "Turns that ended, by their halt.")
-    yield _counted(name, "halt", meters.turns)
+    yield _counted(name, "halt", {**HALTS, **meters.turns})
     name = "routeradmin_overhead_seconds"
     yield head(
         name,
@@ -106,8 +119,9 @@ def _requests(meters: Meters) -> Iterator[str]:
 def _calls(meters: Meters) -> Iterator[str]:
     name = "gen_ai_client_operation_duration_seconds"
     yield head(name, "histogram", "Duration of calls to upstreams, each attempt by itself.")
-    for call, histogram in list(meters.durations.items()):
-        yield "".join(buckets(name, _call(*call), histogram))
+    for (call, error), histogram in list(meters.durations.items()):
+        labels = _call(*call) + (f",{label('error_type', error)}" if error else "")
+        yield "".join(buckets(name, labels, histogram))
     name = "gen_ai_client_token_usage"
     yield head(name, "histogram", "Tokens of one call as its upstream reported them.")
     for (call, kind), histogram in list(meters.tokens.items()):

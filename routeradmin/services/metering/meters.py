@@ -15,6 +15,7 @@ from routeradmin.services.metering.histogram import Histogram
 
 SELECT, INFERENCE = "select", "inference"
 SUCCESS = "success"
+REFUSED = "refused"  # in place of a halt: nothing could serve the request
 
 OVERHEAD_S = (
     *(0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005),
@@ -74,7 +75,10 @@ class Meters:
         self.in_flight = 0
         self._under_way = UnderWay(self)
         self.served: defaultdict[str, Served] = defaultdict(Served)
-        self.durations: defaultdict[Call, Histogram] = defaultdict(lambda: Histogram(DURATION_S))
+        # By the class of the failure too, which is empty for a success.
+        self.durations: defaultdict[tuple[Call, str], Histogram] = defaultdict(
+            lambda: Histogram(DURATION_S)
+        )
         self.tokens: defaultdict[tuple[Call, str], Histogram] = defaultdict(
             lambda: Histogram(TOKENS)
         )
@@ -101,21 +105,22 @@ class Meters:
     def called(self, call: Call, outcome: Outcome) -> None:
         """A call made here has ended; what nobody reported is not counted as 0."""
         if outcome.latency_ms is not None:
-            self.durations[call].observe(outcome.latency_ms / 1000)
+            error = "" if outcome.failure is None else outcome.failure.value
+            self.durations[call, error].observe(outcome.latency_ms / 1000)
         for kind, tokens in (("input", outcome.input_tokens), ("output", outcome.output_tokens)):
             if tokens is not None:
                 self.tokens[call, kind].observe(tokens)
 
     def turn(self, halt: str) -> None:
         """A turn is over."""
-        _count(self.turns, halt or "refused")
+        _count(self.turns, halt or REFUSED)
 
     def forget(self, deployments: Collection[str], providers: Collection[str]) -> None:
         """Keep the figures of these only."""
         for id in [id for id in list(self.served) if id not in deployments]:
             del self.served[id]
-        for call in [call for call in list(self.durations) if call.provider not in providers]:
-            del self.durations[call]
+        for key in [key for key in list(self.durations) if key[0].provider not in providers]:
+            del self.durations[key]
         for name in [name for name in list(self.tokens) if name[0].provider not in providers]:
             del self.tokens[name]
 
