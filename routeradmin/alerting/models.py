@@ -68,6 +68,31 @@ class Delivery(models.Model):
         return f"{self.type} {self.message_id} #{self.attempt}"
 
 
+class Undelivered(models.Model):
+    """A message on its way to one webhook, for whoever goes on with it where ``process`` ends.
+
+    ``body`` is sent as it is; ``attempts`` were made, the next is due at ``due_at``.
+    """
+
+    webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="undelivered")
+    message_id = models.CharField(max_length=64)
+    type = models.CharField(max_length=64)
+    body = models.TextField()
+    process = models.CharField(max_length=64)
+    attempts = models.PositiveIntegerField()
+    due_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            *filled("undelivered", "message_id", "type", "body", "process"),
+            models.UniqueConstraint(fields=("webhook", "message_id"), name="undelivered_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.message_id}"
+
+
 class Incident(models.Model):
     """Something that is, or was, wrong: of one ``type`` and ``subject`` one is open at most.
 

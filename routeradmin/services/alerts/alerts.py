@@ -12,8 +12,8 @@ from django.db import Error
 from routeradmin.services.alerts import record
 from routeradmin.services.alerts.conditions import Drops, present
 from routeradmin.services.alerts.incidents import Incidents
-from routeradmin.services.alerts.messages import Condition
-from routeradmin.services.alerts.outbox import Attempted, Outbox
+from routeradmin.services.alerts.messages import Condition, Message
+from routeradmin.services.alerts.outbox import Attempted, Outbox, Waiting
 from routeradmin.services.alerts.targets import Targets
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Alerts:
         self._written: set[record.Key] = set()
         self._led = False
         self._runtime: Runtime | None = None
-        self.outbox = Outbox(self.targets, self._note)
+        self.outbox = Outbox(self.targets, self._note, self._is_ours)
 
     async def look(self, runtime: Runtime) -> None:
         """Find what is wrong and put what is news into the outbox."""
@@ -45,7 +45,8 @@ class Alerts:
         await self._write(runtime)
 
     async def _follow_lead(self, runtime: Runtime) -> None:
-        """Who comes to lead goes on with what was told; who does no more leaves it to the next."""
+        """Who comes to lead goes on with what was told, and with what has not arrived; who does no
+        more leaves it to the next."""
         if runtime.leads == self._led:
             return
         self._led = runtime.leads
@@ -54,7 +55,16 @@ class Alerts:
             self._written = {key for key in self._written if key[0] in record.OWN}
             return
         kept: list[tuple[Condition, float]] = []
-        await _on_writer(runtime, lambda: kept.extend(record.open_ones()))
+        on_its_way: list[tuple[str, Waiting]] = []
+        living = _living(runtime)
+
+        def read() -> None:
+            kept.extend(record.open_ones())
+            on_its_way.extend(record.claim(runtime, living))
+
+        await _on_writer(runtime, read)
+        for webhook, waiting in on_its_way:
+            self.outbox.resume(webhook, waiting)
         for condition, began_at in kept:
             self.incidents.adopt(condition, began_at, runtime.clock())
             self._written.add(condition.key)
@@ -64,10 +74,15 @@ class Alerts:
         going_on = dict(self.incidents.open)
         begun = {key: one for key, one in going_on.items() if key not in self._written}
         ended = self._written - going_on.keys()
-        if begun or ended:
-            living = {one["id"] for one in runtime.processes()} if runtime.leads else None
-            if await _on_writer(runtime, lambda: record.write(runtime, begun, ended, living)):
+        posted = self.outbox.unkept()
+        if begun or ended or posted:
+            living = _living(runtime) if runtime.leads else None
+            if await _on_writer(
+                runtime, lambda: record.write(runtime, begun, ended, living, posted)
+            ):
                 self._written = set(going_on)
+                for _, waiting in posted:
+                    waiting.is_kept = True
 
     async def send(self, runtime: Runtime) -> None:
         """Begin the attempts that are due; does not wait for them."""
@@ -80,6 +95,20 @@ class Alerts:
     async def _note(self, made: Attempted) -> None:
         if (runtime := self._runtime) is not None:
             await _on_writer(runtime, lambda: record.note(runtime, *made))
+
+    async def _is_ours(self, webhook: str, message: Message) -> bool:
+        """Nobody else can have gone on with it where there is nobody else, or no database."""
+        runtime = self._runtime
+        if runtime is None or runtime.peers is None:
+            return True
+        found: list[bool] = []
+        asked = runtime
+        await _on_writer(runtime, lambda: found.append(record.is_ours(asked, webhook, message)))
+        return all(found)
+
+
+def _living(runtime: Runtime) -> set[str]:
+    return {one["id"] for one in runtime.processes()}
 
 
 async def _on_writer(runtime: Runtime, work: Callable[[], None]) -> bool:

@@ -38,15 +38,18 @@ class Attempted(NamedTuple):
 
 
 Told = Callable[[Attempted], Coroutine[Any, Any, None]]
+Ours = Callable[[str, Message], Coroutine[Any, Any, bool]]
 
 
 @dataclass(slots=True)
 class Waiting:
-    """A message with the attempts it has had, due at ``due_at``."""
+    """A message with the attempts it has had, due at ``due_at``. ``is_kept``: written down, so that
+    another process may have gone on with it."""
 
     message: Message
     due_at: float
     attempts: int = 0
+    is_kept: bool = False
 
 
 @dataclass(slots=True)
@@ -59,13 +62,19 @@ class Queue:
     is_sending: bool = False
 
 
+async def _always(webhook: str, message: Message) -> bool:
+    return True
+
+
 class Outbox:
-    """``told`` hears how every attempt went. One message at a time for each target, so that a
+    """``told`` hears how every attempt went; ``ours`` is asked before one, whether a message that
+    was written down is still this process's. One message at a time for each target, so that a
     slow one neither gets a crowd nor holds up the others."""
 
-    def __init__(self, targets: Targets, told: Told) -> None:
+    def __init__(self, targets: Targets, told: Told, ours: Ours = _always) -> None:
         self._targets = targets
         self._told = told
+        self._ours = ours
         self._queues: dict[str, Queue] = {}
         self._sending: set[asyncio.Task[None]] = set()
 
@@ -90,6 +99,21 @@ class Outbox:
         queue.accepted_at.append(now)
         queue.waiting.append(Waiting(message, now))
         del queue.waiting[:-MOST_WAITING]
+
+    def resume(self, webhook: str, waiting: Waiting) -> None:
+        """Go on with what another process, or this one before a restart, could not deliver."""
+        queue = self._queues.setdefault(webhook, Queue())
+        if all(one.message.id != waiting.message.id for one in queue.waiting):
+            queue.waiting.append(waiting)
+
+    def unkept(self) -> list[tuple[str, Waiting]]:
+        """By webhook, what waits and is not written down yet."""
+        return [
+            (id, one)
+            for id, queue in self._queues.items()
+            for one in queue.waiting
+            if not one.is_kept
+        ]
 
     @property
     def waiting(self) -> int:
@@ -117,6 +141,9 @@ class Outbox:
 
     async def _attempt(self, runtime: Runtime, target: Target, queue: Queue, due: Waiting) -> None:
         try:
+            if due.is_kept and not await self._ours(target.id, due.message):
+                queue.waiting = [one for one in queue.waiting if one is not due]
+                return
             sent = await send(runtime, target, due.message)
             due.attempts += 1
             wait_s = _wait_s(sent, due.attempts)

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from django.db import transaction
+from django.db.models import Q
 
-from routeradmin.alerting.models import AlertEvent, Delivery, Incident, Webhook
+from routeradmin.alerting.models import AlertEvent, Delivery, Incident, Undelivered, Webhook
 from routeradmin.services import publishing
 from routeradmin.services.alerts import incidents
 from routeradmin.services.alerts.messages import Condition, Message
+from routeradmin.services.alerts.outbox import Waiting
 from routeradmin.services.alerts.sending import Sent
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ Key = tuple[str, str]
 # A process tells of its own losses; all else is the leading one's.
 OWN = frozenset({AlertEvent.JOURNAL_DROPS.value})
 COMMON = frozenset(AlertEvent.values) - OWN
+STALE_S = 3600.0  # what lasts was told anew by then, and what is over is no news
 
 
 def open_ones() -> list[tuple[Condition, float]]:
@@ -29,16 +32,43 @@ def open_ones() -> list[tuple[Condition, float]]:
     return [(Condition(row.type, row.subject, row.facts), row.began_at.timestamp()) for row in rows]
 
 
+def claim(runtime: Runtime, living: Collection[str]) -> list[tuple[str, Waiting]]:
+    """By webhook, what is on its way still: from now on it is this process's to deliver. But for
+    what ``living`` processes tell of themselves. Raises DatabaseError."""
+    now = runtime.clock()
+    with transaction.atomic():
+        over = Q(due_at__lt=datetime.fromtimestamp(now - STALE_S, UTC))
+        Undelivered.objects.filter(over | Q(webhook__is_enabled=False)).delete()
+        rows = Undelivered.objects.exclude(type__in=OWN, process__in=living)
+        found = [(row.webhook.uid, _waiting(row)) for row in rows.select_related("webhook")]
+        rows.update(process=runtime.process_id)
+    return found
+
+
+def _waiting(row: Undelivered) -> Waiting:
+    message = Message(row.message_id, row.type, row.body.encode())
+    return Waiting(message, row.due_at.timestamp(), row.attempts, is_kept=True)
+
+
+def is_ours(runtime: Runtime, webhook: str, message: Message) -> bool:
+    """Whether nobody else goes on with it, or has delivered it. Raises DatabaseError."""
+    rows = Undelivered.objects.filter(webhook__uid=webhook, message_id=message.id)
+    return rows.filter(process=runtime.process_id).exists()
+
+
 def write(
     runtime: Runtime,
     begun: Mapping[Key, incidents.Incident],
     ended: Collection[Key],
     living: Collection[str] | None,
+    posted: Collection[tuple[str, Waiting]] = (),
 ) -> None:
     """``living``: the processes there are, by which the leading one ends what others left open.
-    Raises DatabaseError."""
+    ``posted``, by webhook, is on its way: all or nothing, so that what is open has been told or
+    will be. Raises DatabaseError."""
     now = publishing.moment(runtime)
     with transaction.atomic():
+        _keep(runtime, posted)
         for (type, subject), one in begun.items():
             fresh = {
                 "facts": dict(one.condition.facts),
@@ -53,6 +83,24 @@ def write(
         if living is not None:
             left = Incident.objects.filter(type__in=OWN, ended_at=None)
             left.exclude(process__in=living).update(ended_at=now)
+
+
+def _keep(runtime: Runtime, posted: Collection[tuple[str, Waiting]]) -> None:
+    hooks = Webhook.objects.in_bulk({webhook for webhook, _ in posted}, field_name="uid")
+    rows = [
+        Undelivered(
+            webhook=hooks[webhook],
+            message_id=one.message.id,
+            type=one.message.type,
+            body=one.message.body.decode(),
+            process=runtime.process_id,
+            attempts=one.attempts,
+            due_at=datetime.fromtimestamp(one.due_at, UTC),
+        )
+        for webhook, one in posted
+        if webhook in hooks
+    ]
+    Undelivered.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def note(
@@ -76,6 +124,12 @@ def note(
             duration_ms=sent.duration_ms,
             next_at=None if wait_s is None else datetime.fromtimestamp(now + wait_s, UTC),
         )
+        on_its_way = Undelivered.objects.filter(webhook=row, message_id=message.id)
+        if wait_s is None:
+            on_its_way.delete()
+        else:
+            due_at = datetime.fromtimestamp(now + wait_s, UTC)
+            on_its_way.update(attempts=attempt, due_at=due_at)
         Webhook.objects.filter(pk=row.pk).update(
             last_attempt_at=publishing.moment(runtime),
             last_status=sent.status,

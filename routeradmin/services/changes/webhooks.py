@@ -66,6 +66,8 @@ def update_webhook(
             row.version += 1
             row.updated_at = publishing.moment(runtimes.get())
             row.save()
+            if not row.is_enabled:
+                row.undelivered.all().delete()
             _audit("update", row, changes, by, reason)
     _reload()
     return row

@@ -14,7 +14,7 @@ import pytest
 from routeradmin.adapters import webhooks
 from routeradmin.adapters.sealing import Secret
 from routeradmin.services.alerts import messages, outbox
-from routeradmin.services.alerts.outbox import Attempted, Outbox
+from routeradmin.services.alerts.outbox import Attempted, Outbox, Waiting
 from routeradmin.services.alerts.sending import Sent
 from routeradmin.services.alerts.targets import Target, Targets
 from routeradmin.services.runtime import Runtime
@@ -181,3 +181,27 @@ def test_no_text_form_of_a_target_holds_its_secret_or_url() -> None:
     target = Target("wh", "https://x.example/token-123", frozenset(), True, Secret("whsec_abc"))
     assert "token-123" not in repr(target)
     assert "whsec_abc" not in repr(target)
+
+
+def test_what_another_process_goes_on_with_is_left_to_it(post: Post, hook: Receiver) -> None:
+    asked: list[str] = []
+
+    async def ours(webhook: str, message: messages.Message) -> bool:
+        asked.append(message.id)
+        return False
+
+    post.to(hook.url)
+    post.outbox = Outbox(post.targets, post._told, ours)
+    message = post.post()
+    ((_, waiting),) = post.outbox.unkept()
+    waiting.is_kept = True
+    post.deliver()
+    assert (asked, hook.got, post.outbox.waiting) == ([message.id], [], 0)
+
+
+def test_a_message_is_resumed_once(post: Post, hook: Receiver) -> None:
+    post.to(hook.url)
+    message = post.post()
+    for _ in range(2):
+        post.outbox.resume("wh", Waiting(message, post.runtime.clock()))
+    assert post.outbox.waiting == 1

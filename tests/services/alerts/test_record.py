@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 import orjson
 import pytest
+from django.db import OperationalError
 
-from routeradmin.alerting.models import Delivery, Incident, Webhook
+from routeradmin.alerting.models import Delivery, Incident, Undelivered, Webhook
 from routeradmin.catalog.document import Document
 from routeradmin.engine.objects import AdminState
+from routeradmin.services import changes
 from routeradmin.services.alerts import record
 from routeradmin.services.alerts.alerts import Alerts
-from routeradmin.services.alerts.messages import made
+from routeradmin.services.alerts.messages import Message, made
+from routeradmin.services.alerts.outbox import Waiting
 from routeradmin.services.alerts.sending import Sent
 from routeradmin.services.runtime import Runtime
+from tests.api.client import BY
 from tests.conftest import FakeClock
 from tests.engine.world import catalog, deployment, route
+from tests.receiver import Receiver, receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -85,3 +91,106 @@ def test_every_attempt_is_kept_with_what_comes_next(runtime: Runtime, clock: Fak
     assert (first.next_at - first.at).total_seconds() == 5
     assert (second.ok, second.attempt, second.next_at) == (True, 2, None)
     assert Webhook.objects.get().failures == 0
+
+
+@pytest.fixture
+def hook() -> Iterator[Receiver]:
+    with receiver() as held:
+        yield held
+
+
+def webhook(runtime: Runtime, url: str) -> Webhook:
+    """It wants all alerts."""
+    row, _ = changes.create_webhook({"name": "pager", "url": url}, BY)
+    return row
+
+
+def look_and_send(runtime: Runtime) -> None:
+    async def once() -> None:
+        await runtime.alerts.look(runtime)
+        await runtime.alerts.send(runtime)
+        await runtime.alerts.outbox.settle()
+        await runtime.upstream.close()
+
+    asyncio.run(once())
+
+
+def restarted(runtime: Runtime) -> None:
+    runtime.alerts = Alerts()
+    runtime.alerts.targets.load(runtime.sealer)
+
+
+def on_its_way(runtime: Runtime, type: str = "route.without_target") -> Message:
+    """Written down as this process's, due now."""
+    message = made(type, {}, runtime.clock())
+    posted = [(one.uid, Waiting(message, runtime.clock())) for one in Webhook.objects.all()]
+    record.write(runtime, {}, (), None, posted)
+    return message
+
+
+def test_what_has_not_arrived_is_sent_after_a_restart_under_its_id(
+    runtime: Runtime, clock: FakeClock, hook: Receiver
+) -> None:
+    hook.statuses = [500, 500, 204]
+    webhook(runtime, hook.url)
+    serve(runtime, AdminState.DISABLED)
+    look_and_send(runtime)
+    (row,) = Undelivered.objects.all()
+    assert (row.attempts, row.due_at.timestamp()) == (1, clock() + 5)
+    restarted(runtime)
+    look_and_send(runtime)
+    assert len(hook.got) == 1  # it is not due yet
+    clock.advance(5)
+    look_and_send(runtime)
+    restarted(runtime)
+    clock.advance(30)
+    look_and_send(runtime)
+    first, second, third = hook.got
+    assert first[0]["webhook-id"] == second[0]["webhook-id"] == third[0]["webhook-id"]
+    assert first[1] == second[1] == third[1]
+    assert [one.attempt for one in Delivery.objects.all()] == [3, 2, 1]
+    assert not Undelivered.objects.exists()
+
+
+def test_who_comes_to_lead_takes_over_what_another_has_on_its_way(
+    runtime: Runtime, hook: Receiver
+) -> None:
+    row = webhook(runtime, hook.url)
+    message, own = on_its_way(runtime), on_its_way(runtime, "journal.drops")
+    before, runtime.process_id = runtime.process_id, "next"
+    (found,) = record.claim(runtime, {before, "next"})
+    assert (found[0], found[1].message) == (row.uid, message)
+    assert record.is_ours(runtime, row.uid, message)
+    assert not record.is_ours(runtime, row.uid, own)  # who lost records lives, and tells of it
+    runtime.process_id = before
+    assert not record.is_ours(runtime, row.uid, message)
+    assert record.is_ours(runtime, row.uid, own)
+    runtime.process_id = "next"
+    assert len(record.claim(runtime, {"next"})) == 2
+
+
+def test_neither_old_news_nor_what_is_for_a_webhook_that_is_off_is_sent_later(
+    runtime: Runtime, clock: FakeClock, hook: Receiver
+) -> None:
+    row = webhook(runtime, hook.url)
+    on_its_way(runtime)
+    clock.advance(record.STALE_S + 1)
+    assert record.claim(runtime, ()) == []
+    on_its_way(runtime)
+    changes.update_webhook(row.uid, {"is_enabled": False}, BY, if_match=changes.ANY)
+    changes.update_webhook(row.uid, {"is_enabled": True}, BY, if_match=changes.ANY)
+    assert record.claim(runtime, ()) == []
+
+
+def test_a_database_that_fails_holds_up_no_alert(
+    runtime: Runtime, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook(runtime, hook.url)
+    serve(runtime, AdminState.DISABLED)
+
+    def fail(*given: object) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(record, "write", fail)
+    look_and_send(runtime)
+    assert len(hook.got) == 1
