@@ -17,6 +17,7 @@ from routeradmin.catalog.document import Document
 from routeradmin.engine.state import Change, Dispatch, Outcome
 from routeradmin.services.metering import exposition
 from routeradmin.services.metering.meters import Call
+from routeradmin.services.metering.siblings import roll_call
 from routeradmin.services.runtime import Runtime
 from tests.conftest import START
 from tests.engine.world import catalog, deployment
@@ -55,7 +56,7 @@ def exposed(runtime: Runtime) -> tuple[dict[str, str], set[str]]:
     meters.heard([Change("cooldown-set", candidate.key, START, "result", "transient")])
     names: dict[str, str] = {}
     labels: set[str] = set()
-    text = asyncio.run(exposition(runtime)).decode()
+    text = (asyncio.run(exposition(runtime)) + roll_call({1: True})).decode()
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             names[sample.name] = family.name
