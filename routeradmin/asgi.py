@@ -30,12 +30,13 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from django.conf import settings
 
+from routeradmin import logs
 from routeradmin.adapters import directory_lock
 from routeradmin.adapters.directory_lock import DirectoryInUse
 from routeradmin.console.ws_urls import websocket_urlpatterns
 from routeradmin.dataplane import planes
 from routeradmin.dataplane.app import DataPlane, claims
-from routeradmin.dataplane.http import Receive, Scope, Send
+from routeradmin.dataplane.http import Receive, Scope, Send, request_id
 from routeradmin.services import bootstrap, journal_writing
 from routeradmin.services import runtime as runtimes
 from routeradmin.worker import starting
@@ -70,7 +71,9 @@ class Application:
         if scope["type"] != "lifespan" and claims(scope["path"]):
             await self._data_plane(scope, receive, send)
         elif scope["type"] == "http":
-            await django_application(scope, receive, send)  # type: ignore[arg-type]
+            named = request_id(scope, runtimes.get().secrets.redactor)
+            with logs.answering(named.decode()):
+                await django_application(scope, receive, naming(named, send))  # type: ignore[arg-type]
         elif scope["type"] == "websocket":
             await self._sockets(scope, receive, send)
         else:
@@ -124,6 +127,17 @@ def last_on_its_connection(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = [h for h in message.get("headers", ()) if h[0] != b"connection"]
             message["headers"] = [*headers, (b"connection", b"close")]
+        await send(message)
+
+    return wrapped
+
+
+def naming(request_id: bytes, send: Send) -> Send:
+    """The answer says which request it is to, as its log lines do."""
+
+    async def wrapped(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id)]
         await send(message)
 
     return wrapped

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,12 +26,31 @@ FIELDS = (
 
 _PATTERNS_ALONE = Redactor(())
 _redactor: Callable[[], Redactor] = lambda: _PATTERNS_ALONE  # noqa: E731
+_request_id: ContextVar[str] = ContextVar("request_id", default="")
+# Of a text line: whoever is quoted in it begins no line of his own and colours no terminal.
+_CONTROLS = {code: f"\\u{code:04x}" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+_CONTROLS |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\t"}
 
 
 def clean_with(redactor: Callable[[], Redactor]) -> None:
     """Take the secrets that this knows at the moment of each line out of it."""
     global _redactor
     _redactor = redactor
+
+
+@contextmanager
+def answering(request_id: str) -> Iterator[None]:
+    """Lines that are written inside, and name no request themselves, are of this one."""
+    token = _request_id.set(request_id)
+    try:
+        yield
+    finally:
+        _request_id.reset(token)
+
+
+def request_id() -> str:
+    """Of the request that is being answered here, as ``answering`` was told; else empty."""
+    return _request_id.get()
 
 
 def clean(text: str) -> str:
@@ -45,6 +66,8 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in FIELDS:
         value = getattr(record, name, None)
+        if name == "request_id" and value is None:
+            value = request_id()
         if value not in (None, ""):
             found[name] = clean(value) if name == "request_id" else value
     return found
@@ -59,7 +82,7 @@ class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         record.message = record.getMessage()
         record.asctime = self.formatTime(record)
-        line = clean(self.formatMessage(record))
+        line = clean(self.formatMessage(record)).translate(_CONTROLS)
         fields = " ".join(f"{name}={value}" for name, value in fields_of(record).items())
         trace = traceback_of(record)
         return line + (f" [{fields}]" if fields else "") + (f"\n{trace}" if trace else "")

@@ -44,6 +44,22 @@ def as_json(record: logging.LogRecord) -> dict[str, Any]:
     return found
 
 
+def test_a_line_is_of_the_request_that_is_being_answered_unless_it_says_otherwise() -> None:
+    with logs.answering("r9"):
+        assert as_json(line("x"))["request_id"] == "r9"
+        assert as_json(line("x", request_id="r1"))["request_id"] == "r1"
+    assert "request_id" not in as_json(line("x"))
+
+
+def test_nothing_that_is_quoted_begins_a_line_of_its_own() -> None:
+    quoted = "GET /a\n2026-01-01 ERROR x\r\x1b[31m\u2028 failed"
+    text = logs.TextLines().format(line("%s", quoted))
+    assert text.splitlines() == [text]
+    assert "\x1b" not in text
+    assert text.endswith(r"GET /a\n2026-01-01 ERROR x\r\u001b[31m\u2028 failed")
+    assert as_json(line("%s", quoted))["message"] == quoted
+
+
 def test_a_json_line_holds_what_it_was_given() -> None:
     record = line(
         "turn %s", "ended", request_id="r1", route="chat", deployment="a", halt="deadline"

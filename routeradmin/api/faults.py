@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from routeradmin import logs
 from routeradmin.api import etags
 from routeradmin.api.problems import Problem, pointer
 from routeradmin.services.changes import AlreadyExists, InUse, Invalid, NotFound, Stale, Unfit
@@ -174,7 +175,8 @@ def on_fault(request: HttpRequest, fault: Exception) -> HttpResponse:
     return Problem(
         500,
         "internal_error",
-        "Something is wrong in routeradmin itself; its log has the details.",
+        "Something is wrong in routeradmin itself; its log has the details under request id "
+        f"{logs.request_id()}.",
     ).response()
 
 

@@ -133,7 +133,9 @@ class DataPlane:
         if scope["type"] == "websocket":
             await socket.serve(self._runtime, scope, receive, send)
             return
-        exchange = Exchange(self._runtime(), scope, receive, send, request_id(scope))
+        runtime = self._runtime()
+        named = request_id(scope, runtime.secrets.redactor)
+        exchange = Exchange(runtime, scope, receive, send, named)
         try:
             methods, exchange.argument = find(scope["path"])
             handler = methods.get(scope["method"])

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from routeradmin.adapters.redaction import Redactor
 from routeradmin.dataplane.errors import ApiError, invalid_request
 
 Scope = MutableMapping[str, Any]
@@ -75,12 +76,12 @@ def parse(model: type[M], body: bytes) -> M:
         raise invalid_request(problem) from None
 
 
-def request_id(scope: Scope) -> bytes:
-    """The client's x-request-id when it is sane, else a new one."""
+def request_id(scope: Scope, secrets: Redactor) -> bytes:
+    """The client's x-request-id when it is sane and holds none of the secrets, else a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id":
             sane = 0 < len(value) <= REQUEST_ID_MAX and value.isascii() and b" " not in value
-            if sane and value.decode().isprintable():
+            if sane and value.decode().isprintable() and not secrets.spans(value):
                 return bytes(value)
             break
     return b"%s%012x" % (_PROCESS, next(_numbers))

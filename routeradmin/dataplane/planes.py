@@ -20,7 +20,9 @@ def answers(plane: str, path: str) -> bool:
 
 async def refuse(plane: str, scope: Scope, receive: Receive, send: Send) -> None:
     """404 that says where to ask instead."""
-    exchange = Exchange(runtimes.get(), scope, receive, send, request_id(scope))
+    runtime = runtimes.get()
+    named = request_id(scope, runtime.secrets.redactor)
+    exchange = Exchange(runtime, scope, receive, send, named)
     other = "control" if plane == "data" else "data"
     text = f"This process serves the {plane} plane only; ask one that serves {other} for this path."
     await exchange.refuse(ApiError(404, "not_found", text))

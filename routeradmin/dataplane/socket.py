@@ -69,7 +69,7 @@ class DecisionSocket:
         self._runtime = runtime
         self._scope = scope
         self._send = send
-        self._request_id = request_id(scope).decode()
+        self._request_id = request_id(scope, runtime.secrets.redactor).decode()
         self._leases: dict[str, Key] = {}
         self._many = LEAST_HELD
         self._tasks: set[asyncio.Task[None]] = set()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from routeradmin.adapters.redaction import Redactor
 from tests.dataplane.desk import Desk
 from tests.engine.world import catalog, deployment
 
@@ -83,6 +84,13 @@ def test_an_odd_request_id_is_replaced(desk: Desk, given: str) -> None:
     answer = desk.call("GET", "/healthz", headers=[("x-request-id", given)], token=None)
     assert answer.headers["x-request-id"] != given
     assert len(answer.headers["x-request-id"]) == 32
+
+
+def test_a_request_id_that_holds_a_secret_is_replaced(desk: Desk) -> None:
+    secret = "canary-4Kq8Zp2Xw9Lm"
+    desk.runtime.secrets.redactor = Redactor([secret])
+    answer = desk.call("GET", "/healthz", headers=[("x-request-id", f"a-{secret[2:14]}")])
+    assert secret[2:10] not in answer.headers["x-request-id"]
 
 
 def test_readiness_is_open_and_names_what_is_degraded(desk: Desk) -> None:

@@ -87,3 +87,16 @@ def test_a_turn_is_a_trace_at_a_real_receiver_and_a_line_with_its_request_id(
     (told,) = (line for line in lines if line["logger"] == "routeradmin.turns")
     assert (told["request_id"], told["halt"]) == ("from-the-proxy-1", "succeeded")
     assert PROMPT not in server.log.read_text()
+
+
+def test_requests_of_the_control_plane_have_ids_too_and_so_have_their_lines(
+    server: Server,
+) -> None:
+    made = server.call("GET", "/api/v1/routes").headers["x-request-id"]
+    named = {"x-request-id": "from-the-proxy-2", "host": "elsewhere.example"}
+    answer = server.call("GET", "/api/v1/routes", headers=named)
+    assert (answer.status, answer.headers["x-request-id"]) == (400, "from-the-proxy-2")
+    assert made not in ("", "from-the-proxy-2")
+    lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+    (told,) = (line for line in lines if line["logger"] == "django.security.DisallowedHost")
+    assert told["request_id"] == "from-the-proxy-2"
