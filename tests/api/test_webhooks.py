@@ -71,6 +71,19 @@ def test_a_given_secret_is_not_sent_back(api: Api, runtime: Runtime) -> None:
     assert target.secret.reveal() == GIVEN
 
 
+def test_the_audit_says_whom_an_address_leads_to_and_not_what_lets_one_post_there(
+    api: Api,
+) -> None:
+    made = api.post("/webhooks", BODY).json()
+    body = {"url": "https://hooks.example/T0/token-2"}
+    assert api.patch(f"/webhooks/{made['id']}", body, if_match="*").status_code == 200
+    updated, created = api.get("/audit?kind=webhooks").json()["items"]
+    (_, first), (before, after) = created["changes"]["url"], updated["changes"]["url"]
+    assert first == before != after
+    assert all(told.startswith("https://hooks.example/… (") for told in (first, after))
+    assert "token" not in api.get("/audit").content.decode()
+
+
 def test_every_wrong_field_is_named_at_once(api: Api) -> None:
     body = {"name": "x", "url": "http://169.254.169.254/", "events": ["rain"], "secret": "***"}
     refused = problem(api.post("/webhooks", body), 422, "invalid_request")

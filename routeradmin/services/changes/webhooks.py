@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from routeradmin.adapters import webhooks
 from routeradmin.adapters.addresses import check_target
@@ -157,6 +158,16 @@ def _reload() -> None:
     runtime.alerts.targets.load(runtime.sealer)
 
 
+def _without_path(url: str) -> str:
+    """Whom it leads to, and a mark that tells it from others: at many receivers, who knows the
+    whole address may post there."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/… ({fingerprint_of(Secret(url))})"
+
+
 def _audit(action: str, row: Webhook, changes: dict[str, Any], by: Actor, reason: str) -> None:
+    """Whoever may read sees it, while webhooks are for administrators alone."""
     now = publishing.moment(runtimes.get())
+    if "url" in changes:
+        changes = changes | {"url": [url and _without_path(url) for url in changes["url"]]}
     audit([Reported(action, "webhooks", row.uid, changes)], by, now, reason)
