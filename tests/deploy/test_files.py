@@ -70,6 +70,17 @@ def test_whoever_waits_for_health_waits_for_something_that_tells_it() -> None:
                     assert SERVICES[name]["healthcheck"]["test"]
 
 
+def test_the_database_is_healthy_once_others_reach_it() -> None:
+    test = SERVICES["postgres"]["healthcheck"]["test"]
+    assert test[test.index("--host") + 1] == "127.0.0.1"
+    assert SERVICES["migrate"]["restart"] == "no"
+
+
+def test_the_proxy_has_the_time_that_it_gives_open_requests() -> None:
+    (given,) = re.findall(r"grace_period (\d+)s", CADDYFILE)
+    assert int(SERVICES["caddy"]["stop_grace_period"].removesuffix("s")) > int(given)
+
+
 @pytest.mark.parametrize("name", sorted(OURS))
 def test_our_containers_may_write_nothing_and_are_nobody(name: str) -> None:
     service = OURS[name]
