@@ -118,3 +118,13 @@ def test_every_panel_uses_the_chosen_data_source() -> None:
         if panel["type"] != "row":
             assert panel["datasource"]["uid"] == "${datasource}"
             assert all('job="$job"' in target["expr"] for target in panel["targets"])
+
+
+def test_only_times_are_shown_as_seconds() -> None:
+    for panel in panels():
+        settings = panel.get("fieldConfig", {"defaults": {}})
+        if settings["defaults"].get("unit") == "s":
+            others = {one["matcher"]["options"] for one in settings["overrides"]}
+            for target in panel["targets"]:
+                is_time = target["expr"].startswith("histogram_quantile(")
+                assert is_time or target["refId"] in others, panel["title"]
