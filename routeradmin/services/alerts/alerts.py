@@ -31,7 +31,7 @@ class Alerts:
         self.drops = Drops()
         self.incidents = Incidents()
         self._written: set[record.Key] = set()
-        self._led = False
+        self._led = self._has_read = False
         self._runtime: Runtime | None = None
         self.outbox = Outbox(self.targets, self._note, self._is_ours)
 
@@ -45,15 +45,19 @@ class Alerts:
         await self._write(runtime)
 
     async def _follow_lead(self, runtime: Runtime) -> None:
-        """Who comes to lead goes on with what was told, and with what has not arrived; who does no
-        more leaves it to the next."""
-        if runtime.leads == self._led:
+        """Who comes to lead goes on with what was told, and with what has not arrived, as soon as
+        it can be read; who does no more leaves it to the next."""
+        if not runtime.leads:
+            if self._led:
+                self._led = self._has_read = False
+                self.incidents.let_go(record.COMMON)
+                self._written = {key for key in self._written if key[0] in record.OWN}
             return
-        self._led = runtime.leads
-        if not self._led:
-            self.incidents.let_go(record.COMMON)
-            self._written = {key for key in self._written if key[0] in record.OWN}
-            return
+        self._led = True
+        if not self._has_read:
+            await self._take_over(runtime)
+
+    async def _take_over(self, runtime: Runtime) -> None:
         kept: list[tuple[Condition, float]] = []
         on_its_way: list[tuple[str, Waiting]] = []
         living = _living(runtime)
@@ -62,7 +66,9 @@ class Alerts:
             kept.extend(record.open_ones())
             on_its_way.extend(record.claim(runtime, living))
 
-        await _on_writer(runtime, read)
+        if not await _on_writer(runtime, read):
+            return
+        self._has_read = True
         for webhook, waiting in on_its_way:
             self.outbox.resume(webhook, waiting)
         for condition, began_at in kept:

@@ -182,6 +182,23 @@ def test_neither_old_news_nor_what_is_for_a_webhook_that_is_off_is_sent_later(
     assert record.claim(runtime, ()) == []
 
 
+def test_what_a_database_that_fails_cannot_hand_over_is_taken_over_later(
+    runtime: Runtime, clock: FakeClock, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook(runtime, hook.url)
+    message = on_its_way(runtime)
+
+    def fail() -> None:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as gone:
+        gone.setattr(record, "open_ones", fail)
+        look_and_send(runtime)
+    assert hook.got == []
+    look_and_send(runtime)
+    assert [named["webhook-id"] for named, _ in hook.got] == [message.id]
+
+
 def test_a_database_that_fails_holds_up_no_alert(
     runtime: Runtime, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
