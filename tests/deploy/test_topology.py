@@ -15,9 +15,9 @@ import aiohttp
 import pytest
 
 from routeradmin.adapters.simulated import SimulatedProvider, running_in_thread
+from tests.databases import database
 from tests.deploy.topology import Topology
 from tests.process.server import KEY, until
-from tests.scaleout.conftest import database
 from tests.scaleout.servers import RedisServer
 
 pytestmark = [

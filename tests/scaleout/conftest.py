@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
-import psycopg
 import pytest
 
-from tests.needs import DATABASE_URL
+from tests.databases import database
 from tests.process.server import Server, until
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import PATIENT, System, environment_of
 
 CATALOG = (Path(__file__).parent / "catalog.toml").read_bytes()
-
-
-@contextmanager
-def database() -> Iterator[str]:
-    """The URL of a database that is there for as long as the block."""
-    name = f"routeradmin_test_{secrets.token_hex(6)}"
-    with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')  # type: ignore[arg-type]
-    yield urlunsplit(urlsplit(DATABASE_URL)._replace(path=f"/{name}"))
-    with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="session")

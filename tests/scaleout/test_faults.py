@@ -11,8 +11,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from tests.databases import database
 from tests.process.server import Server, until
-from tests.scaleout.conftest import CATALOG, database
+from tests.scaleout.conftest import CATALOG
 from tests.scaleout.proxy import Proxy
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import Askers, System, environment_of

@@ -12,9 +12,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.databases import database
 from tests.process.server import Server, until
 from tests.receiver import Receiver, receiver
-from tests.scaleout.conftest import CATALOG, database
+from tests.scaleout.conftest import CATALOG
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import JSON, PATIENT, System, environment_of
 

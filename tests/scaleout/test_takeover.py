@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from routeradmin.adapters.simulated import SimulatedProvider, running_in_thread
+from tests.databases import database
 from tests.process.server import Server, until
-from tests.scaleout.conftest import CATALOG, database
+from tests.scaleout.conftest import CATALOG
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import PATIENT, System, environment_of
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests.databases import database
 from tests.process.family import children, holder, send
 from tests.process.server import KEY, Server, until
-from tests.scaleout.conftest import CATALOG, database
+from tests.scaleout.conftest import CATALOG
 from tests.scaleout.provider import provider
 from tests.scaleout.servers import RedisServer
 from tests.scaleout.system import PATIENT, System, environment_of
