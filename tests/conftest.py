@@ -18,8 +18,8 @@ from routeradmin.adapters.upstream import UpstreamClient
 from routeradmin.services import publishing
 from routeradmin.services import runtime as runtimes
 from routeradmin.services.runtime import Runtime
+from tests import databases, needs
 from tests import factories as make
-from tests import needs
 from tests.redis_at_hand import redis_at_hand as redis_at_hand
 from tests.redis_at_hand import redis_prefix as redis_prefix
 
@@ -51,6 +51,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.fail(f"{marker.name}: {missing}")
         if missing:
             pytest.skip(missing)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _databases() -> Iterator[None]:
+    """Those of served instances, which end before; xdist does not wait long for an exit."""
+    yield
+    databases.drop_all()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
+from tests import databases
 from tests.process.collected import bring
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,6 +109,7 @@ def served(data: Path, *options: str, upstream: str = "") -> Iterator[Site]:
         "ROUTERADMIN_DATA_DIR": str(bring(data)),
         "ROUTERADMIN_BOOTSTRAP_ADMIN": f"ada:{PASSWORD}",
         "ROUTERADMIN_BOOTSTRAP_KEY": KEY,
+        **databases.behind(data),
     }
     with running(environment, "serve", *options) as url:
         yield Site(url, upstream)

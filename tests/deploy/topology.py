@@ -23,7 +23,7 @@ from urllib.request import urlopen
 
 import yaml
 
-from tests.process.collected import bring
+from tests.process.collected import bring_static_files
 from tests.process.server import ROOT, environment, until
 from tests.scaleout.servers import free_port
 
@@ -71,7 +71,7 @@ class Topology:
     def start(self) -> None:
         assert self.run("migrate").wait(START_LIMIT_S) == 0, self.log("migrate")
         for name in self.ports:
-            bring(self.directory / name)
+            bring_static_files(self.directory / name)
         for name in OURS:
             if name != "migrate":
                 self.run(name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.process.collected import copy
 from tests.process.server import ADMIN, KEY, PASSWORD, ROOT, Server
 
 CATALOG = (ROOT / "tests" / "process" / "catalog.toml").read_bytes()
@@ -37,9 +37,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def shared(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """For tests that leave nothing behind that another one minds."""
-    directory = tmp_path_factory.mktemp("shared") / "data"
-    shutil.copytree(prepared, directory)
-    server = Server(directory).start()
+    server = Server(copy(prepared, tmp_path_factory.mktemp("shared") / "data")).start()
     yield server
     assert server.stop() == 0
 
@@ -52,7 +50,7 @@ def server(prepared: Path, tmp_path: Path) -> Iterator[Make]:
     def make(*args: str, **env: str) -> Server:
         directory = tmp_path / "data"
         if not directory.exists():
-            shutil.copytree(prepared, directory)
+            copy(prepared, directory)
         made.append(Server(directory, args, env))
         return made[-1]
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests import databases
+
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "rk_process_test_key_0123456789"
 ADMIN, PASSWORD = "ada", "correct horse battery staple"
@@ -25,12 +27,15 @@ WARNINGS = "default,ignore:unclosed file:ResourceWarning"
 
 
 def environment(directory: Path, **extra: str) -> dict[str, str]:
-    """What the test's own process was given is kept out."""
+    """What the test's own process was given is kept out. The database is the one behind the
+    directory, unless ``extra`` says which."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("ROUTERADMIN_", "DJANGO_")) and not name.endswith("_URL")
     }
+    if not extra.keys() & {"DATABASE_URL", "DATABASE_URL_FILE"}:
+        kept |= databases.behind(directory)
     return kept | {"ROUTERADMIN_DATA_DIR": str(directory), "PYTHONWARNINGS": WARNINGS} | extra
 
 

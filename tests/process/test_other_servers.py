@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import socket
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests import databases
+from tests.process.collected import copy
 from tests.process.server import Server, until
 
 
@@ -42,8 +41,7 @@ def answers(server: Server) -> bool:
 def test_the_application_works_under_another_server(
     name: str, prepared: Path, tmp_path: Path
 ) -> None:
-    directory = tmp_path / "data"
-    shutil.copytree(prepared, directory)
+    directory = copy(prepared, tmp_path / "data")
     server = under(name, directory)
     try:
         until(lambda: answers(server), 20)
@@ -55,9 +53,8 @@ def test_the_application_works_under_another_server(
         server.stop(signal.SIGTERM)
     assert "Traceback" not in server.log.read_text()
 
-    with closing(sqlite3.connect(directory / "routeradmin.sqlite3")) as rows:
-        told = rows.execute("SELECT deployment FROM journal_event WHERE kind = 'cooldown-set'")
-        assert told.fetchall() == [(lease["deployment"],)]  # written before the end
+    asked = "SELECT deployment FROM journal_event WHERE kind = 'cooldown-set'"
+    assert databases.ask(directory, asked) == [(lease["deployment"],)]  # written before the end
 
 
 def test_a_database_that_was_never_migrated_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.databases import ON_POSTGRES, ON_SQLITE
+from tests.process.collected import bring_static_files
 from tests.process.conftest import Make
 from tests.process.server import Server, manage
 
@@ -30,14 +32,24 @@ def test_a_first_start_prints_the_address_and_an_admin_once_and_serves_the_login
     )
     assert len(server.printed) == 2
     assert server.log.read_text() == ""
-    for name in ("routeradmin.sqlite3", "secret.key", "encryption.keys"):
+    for name in ("secret.key", "encryption.keys"):
         assert (server.directory / name).stat().st_mode & 0o077 == 0
-    log = server.directory / "routeradmin.sqlite3-wal"
-    assert not log.exists() or log.stat().st_size == 0  # a copy of the database file is whole
+    assert (server.directory / "routeradmin.sqlite3").exists() is not ON_POSTGRES
 
     again = Server(server.directory).start()
     assert again.stop() == 0
     assert len(again.printed) == 1
+
+
+def test_the_embedded_database_is_its_owners_alone_and_one_whole_file_after_the_end(
+    tmp_path: Path,
+) -> None:
+    server = Server(bring_static_files(tmp_path / "data"), env=ON_SQLITE).start()
+    assert server.stop() == 0
+    file = server.directory / "routeradmin.sqlite3"
+    assert file.stat().st_mode & 0o077 == 0
+    log = file.with_name(f"{file.name}-wal")
+    assert not log.exists() or log.stat().st_size == 0  # a copy of the file is whole
 
 
 def test_a_second_server_on_the_same_data_directory_is_refused(server: Make) -> None:

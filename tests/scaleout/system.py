@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.process.collected import bring
+from tests.process.collected import bring_static_files
 from tests.process.server import ADMIN, KEY, PASSWORD, Server, until
 
 JSON = {"authorization": f"Bearer {KEY}"}
@@ -35,7 +35,7 @@ class System:
     """``environment`` is every process's; servers that still run at the end are killed."""
 
     def __init__(self, directory: Path, environment: dict[str, str]) -> None:
-        self.directory = bring(directory)
+        self.directory = bring_static_files(directory)
         self.environment = environment
         self.servers: list[Server] = []
 
