@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
+from django.db import connections
 from django.test import Client
 
 from routeradmin.access.models import User
@@ -41,6 +42,7 @@ def tell(
                 await story(application)
         finally:
             await application.stop()
+            await sync_to_async(connections.close_all)()  # the thread stays
 
     return lambda story: asyncio.run(whole(story))
 
