@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction
@@ -211,6 +211,14 @@ def audit(
         )
         for report in reports
     )
+
+
+def plain(value: Any) -> Any:
+    """A field's value as ``Reported.changes`` and JSON hold it: a time is its text."""
+    if isinstance(value, datetime):
+        text = value.astimezone(UTC).isoformat(timespec="milliseconds")
+        return text.replace("+00:00", "Z")
+    return value
 
 
 def _counts(delta: Delta) -> dict[str, Any]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from routeradmin.access.models import ApiKey, Scope
 from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.services import keys, publishing
 from routeradmin.services import runtime as runtimes
-from routeradmin.services.changes.commit import Actor, Reported, audit
+from routeradmin.services.changes.commit import Actor, Reported, audit, plain
 from routeradmin.services.changes.errors import AlreadyExists, NotFound, Stale
 
 LIMITS = ("rpm_limit", "tpm_limit", "max_parallel_requests", "tokens_per_day")
@@ -38,7 +38,7 @@ def create_key(
         if ApiKey.objects.filter(hash=row.hash).exists():
             raise AlreadyExists("keys", row.prefix)
         row.save()
-        _audit("create", row, {name: [None, _plain(values[name])] for name in values}, by, reason)
+        _audit("create", row, {name: [None, plain(values[name])] for name in values}, by, reason)
     _in_force()
     return row, token
 
@@ -51,7 +51,7 @@ def update_key(
     with publishing.writing():
         row = _found(uid, if_match)
         changes = {
-            name: [_plain(getattr(row, name)), _plain(value)]
+            name: [plain(getattr(row, name)), plain(value)]
             for name, value in values.items()
             if getattr(row, name) != value
         }
@@ -71,7 +71,7 @@ def revoke_key(uid: str, by: Actor, *, if_match: int | str = "*", reason: str = 
         if row.revoked_at is None:
             row.revoked_at = _now()
             _save(row)
-            _audit("revoke", row, {"revoked_at": [None, _plain(row.revoked_at)]}, by, reason)
+            _audit("revoke", row, {"revoked_at": [None, plain(row.revoked_at)]}, by, reason)
     _in_force()
     return row
 
@@ -137,7 +137,7 @@ def _found(uid: str, if_match: int | str) -> ApiKey:
 def key_values(row: ApiKey) -> dict[str, Any]:
     """The key's fields as JSON; nothing of its text but the prefix people know it by."""
     shown = ("prefix", "revoked_at", "last_used_at", "created_at")
-    return {"id": row.uid} | {name: _plain(getattr(row, name)) for name in (*FIELDS, *shown)}
+    return {"id": row.uid} | {name: plain(getattr(row, name)) for name in (*FIELDS, *shown)}
 
 
 def _save(row: ApiKey) -> None:
@@ -148,13 +148,6 @@ def _save(row: ApiKey) -> None:
 
 def _now() -> datetime:
     return publishing.moment(runtimes.get())
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        text = value.astimezone(UTC).isoformat(timespec="milliseconds")
-        return text.replace("+00:00", "Z")
-    return value
 
 
 def _audit(action: str, row: ApiKey, changes: dict[str, Any], by: Actor, reason: str) -> None:

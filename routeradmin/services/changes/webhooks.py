@@ -14,9 +14,8 @@ from routeradmin.alerting.models import AlertEvent, Webhook
 from routeradmin.catalog.problems import Invalid, Problem
 from routeradmin.services import publishing
 from routeradmin.services import runtime as runtimes
-from routeradmin.services.changes.commit import Actor, Reported, audit
+from routeradmin.services.changes.commit import Actor, Reported, audit, plain
 from routeradmin.services.changes.errors import NotFound, Stale
-from routeradmin.services.changes.keys import _plain as plain
 from routeradmin.services.secrets import fingerprint_of
 from routeradmin.web_url import UrlRefused
 
