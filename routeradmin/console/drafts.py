@@ -122,8 +122,18 @@ class Draft(forms.Form):
         return {
             name: value
             for name, value in self.typed().items()
-            if name not in seen or not same(seen[name], value)
+            if name not in seen
+            or not (same(seen[name], value) or self._is_as_shown(name, seen[name]))
         }
+
+    def _is_as_shown(self, name: str, seen: Any) -> bool:
+        """Whether the text that came is the text that was shown: whatever reading it would make of
+        it, nobody has touched it."""
+        field = self.fields[name]
+        given = field.widget.value_from_datadict(self.data, self.files, self.add_prefix(name))
+        if isinstance(given, str):
+            given = given.replace("\r\n", "\n")
+        return bool(given == field.prepare_value(seen))
 
     def patch(self) -> dict[str, Any]:
         """The touched fields as the API takes them."""

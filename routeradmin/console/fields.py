@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,17 +12,50 @@ from django.utils.safestring import SafeString
 from routeradmin.console.catalog import Choices
 
 MOST_BOXES = 50
+SEPARATED = "Separated by commas; one that holds a comma stands in quotes."
+
+
+_WORD = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^",\s][^,]*)|)\s*(?:,|$)')
+
+
+def joined(words: Iterable[str]) -> str:
+    """Words as they are typed: separated by commas, in quotes where commas would not do."""
+    return ", ".join(map(_typed, words))
+
+
+def _typed(word: str) -> str:
+    is_plain = word == word.strip() and word and "," not in word and not word.startswith('"')
+    return word if is_plain else '"' + word.replace('"', '""') + '"'
+
+
+def split(text: str) -> list[str]:
+    """The words of a typed list, ``joined`` the other way round. Raises ValueError, whose text is
+    fit for a form field, for a quote without its other."""
+    words, place = [], 0
+    while place < len(text):
+        found = _WORD.match(text, place)
+        if found is None:
+            raise ValueError("Close the quotes and put a comma behind them; a quote inside is “\"\"”.")
+        quoted, plain = found.groups()
+        if quoted is not None:
+            words.append(quoted.replace('""', '"'))
+        elif plain and plain.strip():
+            words.append(plain.strip())
+        place = found.end()
+    return words
 
 
 class Words(forms.CharField):
-    """A list of words, separated by commas."""
+    """A list of words, separated by commas; one that holds a comma stands in quotes."""
 
     def prepare_value(self, value: Any) -> Any:
-        return value if isinstance(value, str) else ", ".join(value or ())
+        return value if isinstance(value, str) else joined(value or ())
 
     def clean(self, value: Any) -> Any:
-        text = super().clean(value)
-        return [word for word in (part.strip() for part in text.split(",")) if word]
+        try:
+            return split(super().clean(value))
+        except ValueError as problem:
+            raise forms.ValidationError(str(problem)) from None
 
 
 class Lines(forms.CharField):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from routeradmin.console import catalog
+from routeradmin.console.fields import split
 from routeradmin.services import changes
 
 CHANGES: dict[str, Callable[[list[str], list[str]], list[str]]] = {
@@ -14,8 +15,11 @@ CHANGES: dict[str, Callable[[list[str], list[str]], list[str]]] = {
 
 
 def words(text: str) -> list[str]:
-    """Tags as they are typed: separated by commas."""
-    return list(dict.fromkeys(word for part in text.split(",") if (word := part.strip())))
+    """Tags as they are typed in a form. Raises Invalid."""
+    try:
+        return list(dict.fromkeys(split(text)))
+    except ValueError as problem:
+        raise changes.Invalid([changes.Problem("/tags", str(problem))]) from None
 
 
 def change(uid: str, action: str, tags: list[str], by: changes.Actor, reason: str) -> None:

@@ -146,3 +146,19 @@ def test_tags_are_taken_back_only_where_that_restores_what_was(
     assert "Undo: untag 1" in page
     assert page.count("curl -X PATCH") == page.count('"tags": [') == len(given["uid"])
     assert "Undo:" not in as_admin.post("/bulk/deployments", given).content.decode()
+
+
+def test_a_tag_that_holds_a_comma_is_given_and_taken_in_quotes(
+    catalog: Runtime, as_admin: Client
+) -> None:
+    given = {"uid": ["spare"], "action": "tag", "tags": '"eu, west", cheap'}
+    page = html.unescape(as_admin.post("/bulk/deployments", given).content.decode())
+    assert 'name="tags" value=""eu, west", cheap"' in page, "Undo takes back what was given"
+    saved = {one.id: one.tags for one in catalog.current.document.serving_models}
+    assert saved["spare"] == ("eu, west", "cheap")
+    answer = as_admin.post("/bulk/deployments", given | {"action": "untag", "tags": '"eu, west'})
+    assert answer.status_code == 422
+    assert "Close the quotes" in answer.content.decode()
+    as_admin.post("/bulk/deployments", given | {"action": "untag", "tags": '"eu, west"'})
+    saved = {one.id: one.tags for one in catalog.current.document.serving_models}
+    assert saved["spare"] == ("cheap",)

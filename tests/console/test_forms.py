@@ -72,6 +72,69 @@ def test_saving_a_full_object_unchanged_changes_nothing(
     assert runtime.current.revision == 1
 
 
+def odd_catalog() -> dict[str, Any]:
+    """What files and the API accept, and a form's text could be read as something else."""
+    words = ["hello, world", 'say "hi"', '"quoted"', "a=b", "twice", "twice"]
+    values = make.full_catalog()
+
+    def odd(table: str, **fields: Any) -> None:
+        values[table][0] |= fields
+
+    odd("providers", tags=words, kind="of-its-own", name="<b>&amp;, x")
+    odd("accounts", tags=words)
+    odd("endpoints", ca_file="/etc/with space at its end ", headers={"x-a": "b: c, d", "x-e": ""})
+    capabilities = {"reasoning_efforts": [" low", "high, higher", " "]}
+    odd("serving_models", tags=words, capabilities=capabilities, input_price=1e-7)
+    odd("routes", tags=words, alias="chat, more", strategy="custom:of,mine")
+    values["aliases"][0]["target"] = "chat, more"
+    odd("aliases", name="talk, talk")
+    values["aliases"][1]["target"] = "talk, talk"
+    listed = {"general": ["any", "any"], "content_policy": []}
+    classify = [{"contains": 'a, "b"\u00e9', "class": "transient"}, {"status": 529, "class": "quota"}]
+    odd("policies", fallback=listed, classify=classify)
+    when = {"tags": words, "key": ["key, one", "key_2"], "hours": ["22:00-06:00", "07:00-08:00"]}
+    odd("rules", when=when | {"header": {"x-a": "b: c, d", "x-b": ""}})
+    odd("intents", keywords=words, examples=["one, two", '"three"'], description="a, b")
+    values["defaults"] |= {"auto_priority": ["chat, more", "talk, talk"]}
+    return values
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.slug)
+def test_saving_odd_values_unchanged_changes_nothing(
+    runtime: Runtime, as_admin: Client, noun: Any
+) -> None:
+    install(odd_catalog())
+    for one in noun.entries_of(runtime.current.document):
+        address = noun.url(getattr(one, noun.key), "edit")
+        answer = as_admin.post(address, filled(as_admin, address))
+        assert answer.status_code == 303, answer.content.decode()
+    assert runtime.current.revision == 1
+
+
+def test_a_list_of_odd_words_keeps_them_when_another_is_added(
+    runtime: Runtime, as_admin: Client
+) -> None:
+    install(odd_catalog())
+    before = entry(runtime, "intents", "code").keywords
+    address = "/edit/intents/code"
+    shown = filled(as_admin, address)
+    typed = f'{shown["keywords"][0]}, new, "one, more"'
+    assert as_admin.post(address, shown | {"keywords": typed}).status_code == 303
+    assert entry(runtime, "intents", "code").keywords == (*before, "new", "one, more")
+    answer = as_admin.post(address, filled(as_admin, address) | {"keywords": '"open'})
+    assert answer.status_code == 422
+    assert "Close the quotes" in answer.content.decode()
+
+
+@pytest.mark.parametrize("address", ["/defaults", "/settings/intents"])
+def test_saving_odd_defaults_unchanged_changes_nothing(
+    runtime: Runtime, as_admin: Client, address: str
+) -> None:
+    install(odd_catalog())
+    assert as_admin.post(address, filled(as_admin, address)).status_code == 303
+    assert runtime.current.revision == 1
+
+
 def test_a_new_object_is_in_force_when_the_answer_comes(catalog: Runtime, as_admin: Client) -> None:
     given = {"id": "lab", "category": "lab", "kind": "ollama", "admin_state": "enabled"}
     answer = as_admin.post("/new/providers", {**given, "tags": "a, b", "reason": "trial"})

@@ -8,7 +8,7 @@ from typing import Any, cast
 from django import forms
 
 from routeradmin.console.drafts import Draft
-from routeradmin.console.fields import Text, Words
+from routeradmin.console.fields import SEPARATED, Text, Words
 
 ADMIN_STATES = (("enabled", "enabled"), ("draining", "draining"), ("disabled", "disabled"))
 KINDS = (
@@ -34,7 +34,7 @@ def admin_state() -> forms.ChoiceField:
 
 
 def tags() -> Words:
-    return Words(label="Tags", required=False, help_text="Words separated by commas.")
+    return Words(label="Tags", required=False, help_text=SEPARATED)
 
 
 class ProviderDraft(Draft):

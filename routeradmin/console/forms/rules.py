@@ -8,7 +8,17 @@ from django import forms
 
 from routeradmin.console import catalog
 from routeradmin.console.drafts import Draft, Groups
-from routeradmin.console.fields import Headers, Lines, Maybe, One, Several, Text, Words, whole
+from routeradmin.console.fields import (
+    SEPARATED,
+    Headers,
+    Lines,
+    Maybe,
+    One,
+    Several,
+    Text,
+    Words,
+    whole,
+)
 from routeradmin.console.forms.providers import ID_HELP
 
 
@@ -66,7 +76,7 @@ class IntentDraft(Draft):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     examples = Lines(label="Examples", required=False, help_text="Requests like this, one a line.")
-    keywords = Words(label="Keywords", required=False, help_text="Words separated by commas.")
+    keywords = Words(label="Keywords", required=False, help_text=SEPARATED)
     local_only = forms.BooleanField(
         label="Local only",
         required=False,

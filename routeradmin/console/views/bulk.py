@@ -33,23 +33,34 @@ def bulk(request: HttpRequest) -> HttpResponse:
         raise Http404("There is no such action.")
     if action in tagging.CHANGES and not may_configure(request):
         return refused(request, "admin")
-    tags = tagging.words(request.POST.get("tags", ""))
+    tags, unread = _typed_tags(request)
     ways_back = {uid: _way_back(uid, action, tags) for uid in wanted}
     warned = _warned()
-    results = [_one_of_many(request, uid, action, tags) for uid in wanted]
+    if unread and action in tagging.CHANGES:
+        results = [(uid, unread) for uid in wanted]
+    else:
+        results = [_one_of_many(request, uid, action, tags) for uid in wanted]
     done = [uid for uid, problem in results if not problem]
     context = {
         "results": results,
         "done": len(done),
         "action": action,
         "past": PAST[action],
-        "tags": ", ".join(tags),
+        "tags": request.POST.get("tags", ""),
         "undo": _grouped({uid: ways_back[uid] for uid in done}),
         "warnings": [text for text in _warned() if text not in warned],
         "call": curl.each_deployment(wanted, action) if action in STATES else _tagged(done),
     }
     status = 200 if len(done) == len(results) else 422
     return render(request, "console/actions/bulk.html", context, status=status)
+
+
+def _typed_tags(request: HttpRequest) -> tuple[list[str], str]:
+    """The tags, and why they cannot be read; one of both is empty."""
+    try:
+        return tagging.words(request.POST.get("tags", "")), ""
+    except changes.Invalid as invalid:
+        return [], str(invalid)
 
 
 def _tagged(uids: Iterable[str]) -> str:
