@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 from django import forms
 
 from routeradmin.console import curl
-from routeradmin.console.fields import One
+from routeradmin.console.fields import One, Several
 
 STEP = "__"
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
@@ -75,6 +75,28 @@ class Draft(forms.Form):
         if exists:
             for name in self.fixed:
                 self.fields.pop(name, None)
+        self._offer_what_is_stored()
+
+    def _offer_what_is_stored(self) -> None:
+        """A stored choice that is not among the offered ones has a box or a line all the same:
+        what has none would be lost by saving, unseen."""
+        stored = {**self.initial, **self._seen()}
+        for name, field in self.fields.items():
+            present = stored.get(name)
+            if not present or not isinstance(field, forms.ChoiceField):
+                continue
+            texts = present if isinstance(present, list | tuple) else [present]
+            offered = list(cast(Iterable[tuple[Any, Any]], field.choices))
+            known = {value for value, _ in offered}
+            beyond = [one for one in texts if isinstance(one, str) and one not in known]
+            if beyond:
+                further = [(one, self.unlisted(name, one)) for one in dict.fromkeys(beyond)]
+                field.choices = [*offered, *further]
+
+    def unlisted(self, name: str, value: str) -> str:
+        """What a stored choice is called that the field would not offer."""
+        is_reference = isinstance(self.fields[name], One | Several)
+        return f"{value} – not in the catalog" if is_reference else value
 
     @classmethod
     def names(cls) -> list[str]:

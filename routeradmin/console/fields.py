@@ -35,7 +35,9 @@ def split(text: str) -> list[str]:
     while place < len(text):
         found = _WORD.match(text, place)
         if found is None:
-            raise ValueError("Close the quotes and put a comma behind them; a quote inside is “\"\"”.")
+            raise ValueError(
+                'Close the quotes and put a comma behind them; a quote inside is “""”.'
+            )
         quoted, plain = found.groups()
         if quoted is not None:
             words.append(quoted.replace('""', '"'))

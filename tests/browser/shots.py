@@ -117,6 +117,7 @@ def tried_key(page: Page) -> None:
     page.goto("/new/keys")
     page.fill("#id_name", "nightly batch")
     page.locator("#id_scopes input").first.check()
+    page.locator("#id_reach input").first.check()
     page.get_by_role("button", name="Show what would change").click()
     page.locator("#preview summary").click()
 

@@ -22,6 +22,7 @@ def test_a_key_is_made_copied_limited_revoked_and_deleted(
     hands.press("Add API key")
     hands.fill("Name", "robot")
     hands.tick("inference: send requests through routeradmin")
+    hands.tick("all routes, also those added later")
     hands.press("Add API key")
     title(page, "robot")
     hands.press("Copy")

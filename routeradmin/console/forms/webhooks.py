@@ -54,6 +54,8 @@ class WebhookDraft(Draft):
             found.append("Nobody is told anything at this address while it is switched off.")
         if self._seen() and touched.get("secret"):
             found.append("Messages are signed with the new secret at once: tell the receiver.")
+        if self._seen().get("events") and not self.typed()["events"]:
+            found.append("None is ticked: it is told of every kind of event.")
         if str(touched.get("url", "")).startswith("http:"):
             found.append("This address is not encrypted: anybody on the way can read the messages.")
         return found

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -56,7 +54,7 @@ def create(request: HttpRequest) -> HttpResponse:
 
 
 def _fields(form: KeyDraft) -> dict[str, Any]:
-    return {name: value for name, value in form.typed().items() if value is not None}
+    return {name: value for name, value in form.given().items() if value is not None}
 
 
 @admin
@@ -69,24 +67,16 @@ def edit(request: HttpRequest, uid: str) -> HttpResponse:
         reverse("keys"),
         uid,
         row.name,
-        current=lambda stale: _shown(stale.current),
+        current=lambda stale: KeyDraft.values_of(stale.current),
         call=lambda form: curl.update("keys", uid, form.patch()),
     )
-    values, save = _shown(changes.key_values(row)), partial(changes.update_key, uid)
+    values = KeyDraft.values_of(changes.key_values(row))
+    save = partial(changes.update_key, uid)
     return sheet.edit(request, KeyDraft, values, row.version, save)
 
 
 def _found(uid: str) -> ApiKey:
     return or_404(ApiKey.objects.filter(uid=uid), f"API key {uid!r}")
-
-
-def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A key's fields as its form holds them: a time to the minute, not its text. Whoever leaves
-    the minute alone leaves the seconds alone."""
-    expires_at = parse_datetime(values["expires_at"] or "")
-    if expires_at is not None:
-        expires_at = expires_at.replace(second=0, microsecond=0)
-    return {**values, "expires_at": expires_at}
 
 
 @admin
