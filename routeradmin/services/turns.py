@@ -27,7 +27,13 @@ from routeradmin.services import tracing, turn_log
 from routeradmin.services.asking import request_of
 from routeradmin.services.keys import Key
 from routeradmin.services.messages import Select
-from routeradmin.services.refusals import TurnBusy, TurnHalted, TurnMismatch, TurnNotFound
+from routeradmin.services.refusals import (
+    RouteNotAllowed,
+    TurnBusy,
+    TurnHalted,
+    TurnMismatch,
+    TurnNotFound,
+)
 from routeradmin.services.runtime import Runtime
 from routeradmin.services.tracing import Headers
 from routeradmin.services.turn_record import as_record
@@ -72,13 +78,16 @@ async def load(runtime: Runtime, turn_id: str, key: Key, now: float) -> Turn:
 async def load_for(runtime: Runtime, message: Select, key: Key, now: float) -> Turn:
     """The turn that a select goes on with; facts that the body states replace the turn's own.
 
-    Raises TurnNotFound, TurnMismatch, TurnHalted, TurnBusy, ModelNotFound.
+    Raises TurnNotFound, TurnMismatch, RouteNotAllowed, TurnHalted, TurnBusy, ModelNotFound.
     """
     turn = await load(runtime, message.turn or "", key, now)
     if turn.state.model != message.model:
         raise TurnMismatch(
             f"This turn is for the model {turn.state.model!r}; leave out 'turn' to start another."
         )
+    # Asked every time: the key may have lost the route, or the name have gone to another one.
+    if not key.may_use(turn.resolved.route.id):
+        raise RouteNotAllowed(message.model)
     if turn.state.halt is not None:
         raise TurnHalted(turn.state.halt.value)
     await _close_last(runtime, turn, now)

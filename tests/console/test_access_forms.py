@@ -24,7 +24,9 @@ STRONG = "a long and winding phrase"
 
 
 def test_a_key_is_shown_once(catalog: Runtime, as_admin: Client) -> None:
-    answer = as_admin.post("/new/keys", {"name": "ci", "scopes": ["select", "read"], "reach": "all"})
+    answer = as_admin.post(
+        "/new/keys", {"name": "ci", "scopes": ["select", "read"], "reach": "all"}
+    )
     page = answer.content.decode()
     shown = re.search(r'id="new-key">(rk_[^<]+)<', page)
     assert shown

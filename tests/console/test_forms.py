@@ -90,7 +90,10 @@ def odd_catalog() -> dict[str, Any]:
     odd("aliases", name="talk, talk")
     values["aliases"][1]["target"] = "talk, talk"
     listed = {"general": ["any", "any"], "content_policy": []}
-    classify = [{"contains": 'a, "b"\u00e9', "class": "transient"}, {"status": 529, "class": "quota"}]
+    classify = [
+        {"contains": 'a, "b"\u00e9', "class": "transient"},
+        {"status": 529, "class": "quota"},
+    ]
     odd("policies", fallback=listed, classify=classify)
     when = {"tags": words, "key": ["key, one", "key_2"], "hours": ["22:00-06:00", "07:00-08:00"]}
     odd("rules", when=when | {"header": {"x-a": "b: c, d", "x-b": ""}})
