@@ -6,6 +6,7 @@ client that follows the standard, so they must be that to the guard as well.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
@@ -62,6 +63,13 @@ def parse_base_url(text: str) -> WebUrl:
     host, port = _split_port(authority)
     number = _port(port, scheme)
     return WebUrl(scheme, _host(host), number, _path(slash + path))
+
+
+def host_of(url: str) -> str:
+    """``https://host/…``: where a URL leads, without what may be a secret in it."""
+    scheme, mark, rest = url.partition("://")
+    authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0]
+    return f"{scheme}{mark}{authority.rpartition('@')[2]}/…" if mark else "…"
 
 
 def _check_text(text: str) -> None:

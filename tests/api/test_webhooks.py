@@ -17,11 +17,12 @@ from routeradmin.alerting.models import Incident, Webhook
 from routeradmin.services import publishing
 from routeradmin.services.changes import Actor, rotate_sealing
 from routeradmin.services.runtime import Runtime
-from tests.api.client import Api, problem
+from tests.api.client import Api, key_with, problem
 from tests.conftest import FakeClock
 from tests.receiver import Receiver, receiver
 
 GIVEN = "whsec_" + "QUJD" * 10
+CHAT = "https://hooks.example/services/T000/B000/XXXXsecretXXXX"
 BODY = {"name": "pager", "url": "https://hooks.example/x?token=1", "events": ["journal.drops"]}
 
 
@@ -82,6 +83,30 @@ def test_the_audit_says_whom_an_address_leads_to_and_not_what_lets_one_post_ther
     assert first == before != after
     assert all(told.startswith("https://hooks.example/… (") for told in (first, after))
     assert "token" not in api.get("/audit").content.decode()
+
+
+def test_an_address_is_in_no_entry_of_the_audit_log(api: Api) -> None:
+    """Whoever has a chat's address can write there, and every reader has the audit log."""
+    path = f"/webhooks/{api.post('/webhooks', BODY | {'url': CHAT}).json()['id']}"
+    moved = CHAT.replace("secret", "moved!")
+    assert api.patch(path, {"url": moved}, if_match="*").status_code == 200
+    assert api.patch(path, {"url": moved, "name": "bell"}, if_match="*").status_code == 200
+    api.call("DELETE", path, if_match="*")
+    reader = Api(key_with("read"))
+    problem(reader.get("/webhooks"), 403, "insufficient_scope")
+    for place in ("/audit", "/audit/export", "/audit/export?format=json", "/events", "/state"):
+        told = reader.get(place).content.decode()
+        assert "B000" not in told, place
+        assert "XXXX" not in told, place
+    renamed = reader.get("/audit?kind=webhooks").json()["items"][1]
+    assert renamed["changes"] == {"name": ["pager", "bell"]}
+
+
+def test_a_refusal_does_not_repeat_an_address(api: Api) -> None:
+    for url in (f"{CHAT}#x", f"{CHAT} x", CHAT.replace("https", "ftp"), CHAT + "x" * 4096, [CHAT]):
+        refused = api.post("/webhooks", BODY | {"url": url})
+        assert refused.status_code == 422
+        assert "XXXX" not in refused.content.decode()
 
 
 def test_every_wrong_field_is_named_at_once(api: Api) -> None:

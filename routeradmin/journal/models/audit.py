@@ -8,7 +8,8 @@ from routeradmin.constraints import filled
 
 
 class AuditEntry(models.Model):
-    """``changes`` maps a field to [before, after]; secrets appear as fingerprints only.
+    """``changes`` maps a field to [before, after]; secrets appear as fingerprints only, webhooks'
+    addresses as host and fingerprint.
 
     The database refuses an update (a trigger), so that an entry stays what it was.
     """

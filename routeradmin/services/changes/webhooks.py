@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from routeradmin.adapters import webhooks
 from routeradmin.adapters.addresses import check_target
@@ -17,7 +16,7 @@ from routeradmin.services import runtime as runtimes
 from routeradmin.services.changes.commit import Actor, Reported, audit, plain
 from routeradmin.services.changes.errors import NotFound, Stale
 from routeradmin.services.secrets import fingerprint_of
-from routeradmin.web_url import UrlRefused
+from routeradmin.web_url import UrlRefused, host_of
 
 FIELDS = ("name", "url", "events", "is_enabled")
 SHOWN = ("fingerprint", "last_attempt_at", "last_status", "last_error", "failures", "created_at")
@@ -160,8 +159,7 @@ def _reload() -> None:
 def _without_path(url: str) -> str:
     """Whom it leads to, and a mark that tells it from others: at many receivers, who knows the
     whole address may post there."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}/… ({fingerprint_of(Secret(url))})"
+    return f"{host_of(url)} ({fingerprint_of(Secret(url))})"
 
 
 def _audit(action: str, row: Webhook, changes: dict[str, Any], by: Actor, reason: str) -> None:
