@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 
 from django.conf import settings
@@ -12,8 +13,11 @@ from django.db.migrations.executor import MigrationExecutor
 from routeradmin.access.models import ApiKey, Role, Scope, User
 from routeradmin.services import keys, publishing
 from routeradmin.services import runtime as runtimes
+from routeradmin.services.changes import users
 from routeradmin.services.changes.commit import Actor, Reported, audit
 from routeradmin.services.changes.keys import create_key
+
+log = logging.getLogger(__name__)
 
 BY = Actor("bootstrap", "environment")
 KEY_NAME = "bootstrap"
@@ -61,8 +65,9 @@ def from_environment() -> None:
     if settings.BOOTSTRAP_ADMIN is not None:
         name, password = settings.BOOTSTRAP_ADMIN
         with publishing.writing():
-            if not User.objects.filter(username=name).exists():
+            if not users.is_taken(users.normalized(name)):
                 _make_admin(name, password)
+                _warn_of(name, password)
     if settings.BOOTSTRAP_KEY:
         _make_key(settings.BOOTSTRAP_KEY)
 
@@ -88,6 +93,12 @@ def _make_admin(name: str, password: str) -> None:
     user = User.objects.create_user(name, password=password, role=Role.ADMIN)
     now = publishing.moment(runtimes.get())
     audit([Reported("create", "users", user.username, {"role": [None, user.role]})], BY, now, "")
+
+
+def _warn_of(name: str, password: str) -> None:
+    """A weak password is no reason not to start: an automation that works today goes on."""
+    for text in users.weaknesses(password, User(username=users.normalized(name))):
+        log.warning("the password in ROUTERADMIN_BOOTSTRAP_ADMIN should be replaced: %s", text)
 
 
 def _make_key(token: str) -> None:

@@ -22,10 +22,11 @@ FIELDS = ("username", "role", "is_active", "password")
 def create_user(fields: Mapping[str, Any], by: Actor, reason: str = "") -> User:
     """``fields``: username, password, and optionally role and is_active. Raises Invalid,
     AlreadyExists."""
-    checked_fields(fields, needed=("username", "password"))
-    name = fields["username"]
+    name = normalized(fields.get("username"))
+    fields = {**fields, "username": name} if name else fields
+    checked_fields(fields, User(username=name), needed=("username", "password"))
     with publishing.writing():
-        if User.objects.filter(username__iexact=name).exists():
+        if is_taken(name):
             raise AlreadyExists("users", name)
         user = User(
             username=name,
@@ -43,8 +44,8 @@ def update_user(
 ) -> User:
     """Role, is_active or password; a new password ends the user's sessions. Raises NotFound,
     Stale, Invalid."""
-    checked_fields(patch)
-    if patch.get("username", name) != name:
+    checked_fields(patch, User.objects.filter(username=name).first() or User(username=name))
+    if name not in (patch.get("username", name), normalized(patch.get("username"))):
         raise Invalid([Problem("/username", "cannot be changed: create a new user")])
     with publishing.writing():
         user = _found(name, if_match)
@@ -83,16 +84,38 @@ def user_values(user: User) -> dict[str, Any]:
     }
 
 
-def checked_fields(fields: Mapping[str, Any], needed: tuple[str, ...] = ()) -> None:
-    """Raises Invalid with every problem at once."""
+def normalized(name: Any) -> str:
+    """A name as it is stored and as the sign-in page reads it (NFKC), so that whoever has it can
+    sign in with it; empty for what is no text."""
+    return User.normalize_username(name) if isinstance(name, str) else ""
+
+
+def is_taken(name: str) -> bool:
+    """Also by a name that differs in case alone, in whatever script: databases differ in that."""
+    folded = name.casefold()
+    names = User.objects.values_list("username", flat=True)
+    return any(normalized(other).casefold() == folded for other in names)
+
+
+def weaknesses(password: str, user: User) -> list[str]:
+    """What is wrong with a password for this user, whose name is not to be a part of it."""
+    try:
+        validate_password(password, user)
+    except ValidationError as problem:
+        return list(problem.messages)
+    return []
+
+
+def checked_fields(fields: Mapping[str, Any], user: User, needed: tuple[str, ...] = ()) -> None:
+    """``user``: whose fields they are, saved or not. Raises Invalid with every problem at once."""
     problems = [Problem(f"/{name}", "is required") for name in needed if not fields.get(name)]
     for name, value in fields.items():
-        problems += [Problem(f"/{name}", detail) for detail in _wrong(name, value)]
+        problems += [Problem(f"/{name}", detail) for detail in _wrong(name, value, user)]
     if problems:
         raise Invalid(problems)
 
 
-def _wrong(name: str, value: Any) -> list[str]:
+def _wrong(name: str, value: Any, user: User) -> list[str]:
     if name == "role":
         fits = value in Role.values
         return [] if fits else [f"must be one of {', '.join(Role.values)}"]
@@ -102,11 +125,10 @@ def _wrong(name: str, value: Any) -> list[str]:
         return ["is not a field of a user: remove it"]
     if not isinstance(value, str) or not value.isprintable():
         return ["must be text without control characters"]
+    if name == "password":
+        return weaknesses(value, user)
     try:
-        if name == "password":
-            validate_password(value)
-        else:
-            UnicodeUsernameValidator()(value)
+        UnicodeUsernameValidator()(value)
     except ValidationError as problem:
         return list(problem.messages)
     return ["must be at most 150 characters long"] if len(value) > 150 else []
