@@ -22,7 +22,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("Playground", "playground"),
             Entry("Turns", "turns"),
             Entry("Events", "events"),
-            Entry("Alerts", "alerts", "admin"),
+            Entry("Alerts", "alerts"),
         ),
     ),
     (

@@ -34,7 +34,7 @@ IDS = {
 }
 # Beside those that add, edit, delete, revoke or replace something.
 FOR_ADMINS = {
-    *("rollback", "users", "defaults", "alerts", "incidents", "alerts-deliveries"),
+    *("rollback", "users", "defaults", "alerts-deliveries"),
     *("intents-settings", "intents-load"),
 }
 CHANGES = ("-new", "-edit", "-delete", "-revoke", "-secret")

@@ -8,7 +8,9 @@ from typing import Any
 from django.test import Client
 
 from routeradmin.alerting.models import Delivery, Incident, Webhook
+from routeradmin.services import changes
 from routeradmin.services.runtime import Runtime
+from tests.console.conftest import BY
 from tests.console.test_forms import answered
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -58,10 +60,35 @@ def test_a_deleted_webhook_is_gone(catalog: Runtime, as_admin: Client) -> None:
 def test_others_may_not_see_where_alerts_go(
     catalog: Runtime, as_operator: Client, as_viewer: Client
 ) -> None:
+    fields = {"name": "bell", "url": "https://chat.example/T000/B000", "events": []}
+    row, _ = changes.create_webhook(fields, BY)
+    row.last_error, row.failures, row.last_attempt_at = "the receiver answered 500", 1, MOMENT
+    row.save()
     for browser in (as_operator, as_viewer):
-        for address in ("/alerts", INCIDENTS, "/alerts/wh_1/deliveries"):
-            assert browser.get(address).status_code == 403
+        for verb in ("edit", "delete", "test"):
+            assert browser.post(f"/{verb}/alerts/{row.uid}", GIVEN).status_code == 403
+        assert browser.get(f"/alerts/{row.uid}/deliveries").status_code == 403
         assert browser.post("/new/alerts", GIVEN).status_code == 403
+        for address in ("/alerts", "/alerts?q=bell", INCIDENTS, "/audit"):
+            page = browser.get(address).content.decode()
+            for words in ("chat.example/T", "B000", "answered 500", "Add webhook"):
+                assert words not in page, address
+
+
+def test_everybody_sees_what_is_wrong(
+    catalog: Runtime, as_operator: Client, as_viewer: Client
+) -> None:
+    """As every reader of the API does, who may not be the one that is told."""
+    facts = {"route": "chat", "alias": "talk"}
+    Incident.objects.create(
+        type="route.without_target", subject="chat", facts=facts, process="p", began_at=MOMENT
+    )
+    for browser in (as_operator, as_viewer):
+        assert 'href="/alerts"' in browser.get("/routes").content.decode()
+        for address in ("/alerts", INCIDENTS):
+            answer = browser.get(address)
+            assert answer.status_code == 200
+            assert "route.without_target" in answer.content.decode()
 
 
 def told(row: Webhook, **facts: Any) -> Delivery:

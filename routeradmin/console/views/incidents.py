@@ -16,7 +16,6 @@ INCIDENTS = logs.Log(filters=(TYPES,), searched=("type", "subject"))
 DELIVERIES = logs.Log(filters=(TYPES,), searched=("type", "detail", "message_id"))
 
 
-@admin
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
     """Past ones with those that go on."""

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from routeradmin.alerting.models import Incident, Webhook
 from routeradmin.console import curl, logs, writes
-from routeradmin.console.access import admin
+from routeradmin.console.access import admin, may_configure
 from routeradmin.console.forms.webhooks import EVENTS, WebhookDraft
 from routeradmin.console.htmx import or_404, see_other
 from routeradmin.console.questions import Affected, Answer, Question, ask
@@ -27,12 +27,12 @@ MOST_OPEN = 50  # on the first page; the list of incidents has all
 NOUN = Named("alerts", "webhook", "Alerts")
 
 
-@admin
 @require_safe
 def show(request: HttpRequest) -> HttpResponse:
-    page = logs.page(WEBHOOKS, Webhook.objects.all(), request.GET)
-    open_ones = Incident.objects.filter(ended_at=None)[:MOST_OPEN]
-    context = {"page": page, "incidents": open_ones}
+    """What is wrong is for everyone, where it is told for admins alone: addresses are secrets."""
+    context: dict[str, Any] = {"incidents": Incident.objects.filter(ended_at=None)[:MOST_OPEN]}
+    if may_configure(request):
+        context["page"] = logs.page(WEBHOOKS, Webhook.objects.all(), request.GET)
     return render(request, "console/webhooks/list.html", context)
 
 
