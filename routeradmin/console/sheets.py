@@ -76,7 +76,7 @@ class Sheet:
         if request.POST.get("do") == CHECK:
             status = 200  # an unfinished form is not wrong: no error in the browser's console
         if not self.noun.publishes:
-            form.fields["reason"].help_text = "Kept in the audit log."
+            form["reason"].help_text = "Kept in the audit log."
         template = FRAGMENT if wants_fragment(request) else self.template
         return varied(render(request, template, context, status=status))
 

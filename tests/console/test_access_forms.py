@@ -186,6 +186,8 @@ def test_the_call_of_a_key_names_its_routes_as_the_api_takes_them(
     tried = filled(as_admin, address) | {"do": "preview", "reach": "all"}
     page = html.unescape(as_admin.post(address, tried).content.decode())
     assert """'{"routes": null}'""" in page
+    assert "Kept in the audit log." in page
+    assert "Kept with the revision" not in page, "a key makes no revision"
     new = {"name": "x", "scopes": ["read"], "reach": "only", "routes": ["chat"], "do": "preview"}
     page = html.unescape(as_admin.post("/new/keys", new).content.decode())
     assert """'{"name": "x", "scopes": ["read"], "routes": ["chat"]}'""" in page
