@@ -12,11 +12,12 @@ import socket
 import struct
 import zlib
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
 
 from tests.dataplane.fault_table import GOOD, RETRIED, VISIBLE, Expected
+from tests.dataplane.serving import WAIT_S, Gateway
 
 LEAKED = "not-yours"  # stands in everything that nobody asked for
 SAID = "yours"
@@ -126,6 +127,23 @@ async def running(upstream: EvilUpstream) -> AsyncIterator[None]:
         yield
     finally:
         server.close()
+
+
+@contextmanager
+def beside(gate: Gateway, evil: Evil) -> Iterator[EvilUpstream]:
+    """In the gateway's own loop, so that both see the bytes in one order."""
+    upstream = EvilUpstream(evil)
+    serving = running(upstream)
+    assert gate.loop is not None
+    asyncio.run_coroutine_threadsafe(serving.__aenter__(), gate.loop).result(WAIT_S)
+    try:
+        yield upstream
+    finally:
+        gate.drop_connections()
+        gate.until(lambda: upstream.open == 0)
+        asyncio.run_coroutine_threadsafe(serving.__aexit__(None, None, None), gate.loop).result(
+            WAIT_S
+        )
 
 
 def _head(

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
-from tests.dataplane import evil as raw
 from tests.dataplane.catalogs import document
-from tests.dataplane.evil import LEAKED, SAID, Evil, EvilUpstream, evils
+from tests.dataplane.evil import LEAKED, SAID, Evil, EvilUpstream, beside, evils
 from tests.dataplane.fault_table import Expected
-from tests.dataplane.serving import WAIT_S, Answer, Gateway, chat
+from tests.dataplane.serving import Answer, Gateway, chat
 
 EVILS = list(evils())
-
-
-@contextmanager
-def beside(gate: Gateway, evil: Evil) -> Iterator[EvilUpstream]:
-    """In the gateway's own loop, so that both see the bytes in one order."""
-    upstream = EvilUpstream(evil)
-    serving = raw.running(upstream)
-    assert gate.loop is not None
-    asyncio.run_coroutine_threadsafe(serving.__aenter__(), gate.loop).result(WAIT_S)
-    try:
-        yield upstream
-    finally:
-        gate.drop_connections()
-        gate.until(lambda: upstream.open == 0)
-        asyncio.run_coroutine_threadsafe(serving.__aexit__(None, None, None), gate.loop).result(
-            WAIT_S
-        )
 
 
 @pytest.mark.parametrize("evil", EVILS, ids=[evil.id for evil in EVILS])

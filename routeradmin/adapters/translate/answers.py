@@ -7,10 +7,12 @@ from typing import Any
 import orjson
 
 from routeradmin.adapters.translate.words import (
-    CHAT_FINISH,
-    MESSAGES_STOP,
     BadAnswer,
     Json,
+    call_id,
+    finish_reason,
+    is_cut,
+    stop_reason,
     tool_input,
     usage_to_chat,
     usage_to_messages,
@@ -20,11 +22,12 @@ from routeradmin.adapters.translate.words import (
 def answer_to_chat(message: Json, *, created_s: int) -> Json:
     """A messages answer as a chat completion; `created_s` is Unix time. Raises BadAnswer."""
     try:
+        said = _chat_message(message["content"])
         choice = {
             "index": 0,
-            "message": _chat_message(message["content"]),
+            "message": said,
             "logprobs": None,
-            "finish_reason": CHAT_FINISH.get(message["stop_reason"], "stop"),
+            "finish_reason": finish_reason(message["stop_reason"]),
         }
         result: Json = {
             "id": message["id"],
@@ -64,13 +67,15 @@ def answer_to_messages(completion: Json) -> Json:
     try:
         choice = completion["choices"][0]
         message = choice["message"]
-        stop = MESSAGES_STOP.get(choice["finish_reason"], "end_turn")
+        content = _texts(message)
+        calls = _tool_uses(message, completion["id"], is_cut=is_cut(choice["finish_reason"]))
+        stop = stop_reason(choice["finish_reason"])
         return {
             "id": completion["id"],
             "type": "message",
             "role": "assistant",
             "model": completion["model"],
-            "content": _blocks(message),
+            "content": content + calls,
             "stop_reason": "refusal" if message.get("refusal") else stop,
             "stop_sequence": None,
             "usage": usage_to_messages(completion.get("usage")),
@@ -79,12 +84,37 @@ def answer_to_messages(completion: Json) -> Json:
         raise BadAnswer("the answer is no chat completion") from problem
 
 
-def _blocks(message: Json) -> list[Json]:
+def _texts(message: Json) -> list[Json]:
     texts: list[Any] = [message.get("content"), message.get("refusal")]
-    blocks: list[Json] = [{"type": "text", "text": text} for text in texts if text]
-    for call in message.get("tool_calls") or []:
+    return [{"type": "text", "text": text} for text in texts if text]
+
+
+def _tool_uses(message: Json, answer_id: str, *, is_cut: bool) -> list[Json]:
+    calls: list[Json] = list(message.get("tool_calls") or [])
+    if not calls and message.get("function_call"):  # from before there were tools
+        calls = [{"function": message["function_call"]}]
+    blocks: list[Json] = []
+    for number, call in enumerate(calls):
+        may_break_off = is_cut and number == len(calls) - 1
         function = call["function"]
-        arguments = tool_input(function["arguments"])
-        block = {"type": "tool_use", "id": call["id"], "name": function["name"]}
-        blocks.append({**block, "input": arguments})
+        if may_break_off and not function.get("name"):
+            break
+        block = {
+            "type": "tool_use",
+            "id": call_id(call.get("id"), answer_id, number),
+            "name": function["name"],
+            "input": _input(function.get("arguments"), may_break_off=may_break_off),
+        }
+        blocks.append(block)
     return blocks
+
+
+def _input(arguments: Any, *, may_break_off: bool) -> Json:
+    """A call that broke off stays, without input: clients of this dialect look for it in the last
+    block to see what was cut, and half an input must not pass for a whole one."""
+    try:
+        return tool_input(arguments)
+    except ValueError:
+        if not may_break_off:
+            raise
+        return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from routeradmin.adapters.translate.errors import error_to_chat
-from routeradmin.adapters.translate.words import CHAT_FINISH, BadAnswer, Json, usage_to_chat
+from routeradmin.adapters.translate.words import BadAnswer, Json, finish_reason, usage_to_chat
 
 
 class ChatChunks:
@@ -43,7 +43,8 @@ class ChatChunks:
             case "message_delta":
                 self._count(event.get("usage") or {})
                 reason = event["delta"].get("stop_reason")
-                return [self._chunk({}, CHAT_FINISH.get(reason, "stop"))] if reason else []
+                finish = finish_reason(reason)
+                return [self._chunk({}, finish)] if reason else []
             case "message_stop":
                 self.ended = True
                 return self._usage_chunk()

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from routeradmin.adapters.translate.errors import error_to_messages
-from routeradmin.adapters.translate.words import MESSAGES_STOP, BadAnswer, Json, usage_to_messages
+from routeradmin.adapters.translate.words import (
+    BadAnswer,
+    Json,
+    arguments_text,
+    call_id,
+    is_cut,
+    stop_reason,
+    usage_to_messages,
+)
 
 
 class MessageEvents:
@@ -20,12 +28,9 @@ class MessageEvents:
         self._begun: set[int] = set()  # tool calls whose block was opened
         self._pending: dict[int, Json] = {}  # tool calls whose name has not come yet
         self._usage: Json | None = None
-        self._stop: str | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the upstream has said why it stopped."""
-        return self._stop is not None
+        self._finish: str | None = None
+        self._refused = False
+        self._id = ""
 
     def feed(self, chunk: Json) -> list[Json]:
         """The events that the chunk makes. Raises BadAnswer."""
@@ -36,9 +41,12 @@ class MessageEvents:
 
     def finish(self) -> list[Json]:
         """The end of the message. Raises BadAnswer if the upstream has not come to an end."""
-        if self._stop is None or self._pending:
+        if not (self._finish or self._refused):
             raise BadAnswer("the stream has ended without an end")
-        delta = {"stop_reason": self._stop, "stop_sequence": None}
+        if self._pending and not is_cut(self._finish):
+            raise BadAnswer("the stream has ended inside a tool call")
+        stop = stop_reason(self._finish)
+        delta = {"stop_reason": "refusal" if self._refused else stop, "stop_sequence": None}
         usage = usage_to_messages(self._usage)
         return [
             *self._close(),
@@ -58,8 +66,9 @@ class MessageEvents:
 
     def _start(self, chunk: Json) -> list[Json]:
         self._started = True
+        self._id = chunk["id"]
         message = {
-            "id": chunk["id"],
+            "id": self._id,
             "type": "message",
             "role": "assistant",
             "model": chunk["model"],
@@ -78,10 +87,11 @@ class MessageEvents:
                 events += self._text(text)
         for call in delta.get("tool_calls") or []:
             events += self._call(call)
+        if delta.get("function_call"):  # from before there were tools
+            events += self._call({"function": delta["function_call"]})
         if reason := choice.get("finish_reason"):
-            self._stop = self._stop or MESSAGES_STOP.get(reason, "end_turn")
-        if delta.get("refusal"):
-            self._stop = "refusal"
+            self._finish = self._finish or str(reason)
+        self._refused = self._refused or bool(delta.get("refusal"))
         return events
 
     def _text(self, text: str) -> list[Json]:
@@ -91,7 +101,7 @@ class MessageEvents:
     def _call(self, call: Json) -> list[Json]:
         number = call.get("index", 0)
         function = call.get("function") or {}
-        arguments = function.get("arguments") or ""
+        arguments = arguments_text(function.get("arguments"))
         if number in self._begun:
             if number != self._open:
                 raise BadAnswer("the stream goes back to an earlier tool call")
@@ -100,11 +110,12 @@ class MessageEvents:
         known["id"] = known["id"] or call.get("id") or ""
         known["name"] = known["name"] or function.get("name") or ""
         known["arguments"] += arguments
-        if not (known["id"] and known["name"]):
+        if not known["name"]:
             return []
         del self._pending[number]
         self._begun.add(number)
-        block = {"type": "tool_use", "id": known["id"], "name": known["name"], "input": {}}
+        made = call_id(known["id"], self._id, number)
+        block = {"type": "tool_use", "id": made, "name": known["name"], "input": {}}
         events = self._begin(number, block)
         return [*events, self._arguments(known["arguments"])] if known["arguments"] else events
 

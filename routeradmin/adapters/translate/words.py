@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -11,22 +12,18 @@ from routeradmin.adapters import json_text
 
 Json = dict[str, Any]
 
-CHAT_FINISH = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_use": "tool_calls",
-    "refusal": "content_filter",
-}
-MESSAGES_STOP = {
-    "stop": "end_turn",
+# Ends that cut an answer short: a tool call that was being written then is no whole one.
+_MESSAGES_CUT = {
     "length": "max_tokens",
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
+    "model_length": "model_context_window_exceeded",
     "content_filter": "refusal",
 }
+_CHAT_CUT = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+_NO_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Untranslatable(Exception):
@@ -96,12 +93,44 @@ def _count(figures: Any, name: str) -> int | None:
     return value if is_count else None
 
 
-def tool_input(arguments: str) -> Json:
-    """A tool call's arguments as an object. Raises ValueError where they are none."""
-    value = json_text.loads(arguments) if arguments.strip() else {}
+def is_cut(finish: str | None) -> bool:
+    """Whether a chat completion that ends like this may end anywhere."""
+    return finish in _MESSAGES_CUT
+
+
+def stop_reason(finish: str | None) -> str:
+    """A finish reason in the words of messages."""
+    called = finish in ("tool_calls", "function_call")
+    return _MESSAGES_CUT.get(finish or "") or ("tool_use" if called else "end_turn")
+
+
+def finish_reason(stop: str | None) -> str:
+    """A stop reason in the words of chat completions."""
+    return _CHAT_CUT.get(stop or "") or ("tool_calls" if stop == "tool_use" else "stop")
+
+
+def call_id(given: str | None, answer_id: str, number: int) -> str:
+    """The id of a tool call; one is made where the server gives none, since the client has to
+    name its result by it."""
+    return given or _NO_ID.sub("_", f"call_{number}_{answer_id}")
+
+
+def tool_input(arguments: Any) -> Json:
+    """A tool call's arguments as an object. Servers also write nothing for none, or the object
+    itself. Raises ValueError where they are no object."""
+    text = arguments_text(arguments)
+    value = json_text.loads(text) if text.strip() else {}
+    if value is None:
+        return {}
     if not isinstance(value, dict):
         raise ValueError("tool arguments are not an object")
     return value
+
+
+def arguments_text(arguments: Any) -> str:
+    if arguments is None:
+        return ""
+    return arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode()
 
 
 def chat_frame(chunk: Json) -> bytes:

@@ -80,6 +80,7 @@ def test_unknown_usage_stays_unknown() -> None:
         ("end_turn", "stop"),
         ("stop_sequence", "stop"),
         ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
         ("tool_use", "tool_calls"),
         ("refusal", "content_filter"),
         ("pause_turn", "stop"),
@@ -118,10 +119,75 @@ def test_what_is_no_answer_is_refused(answer: dict[str, Any]) -> None:
         answer_to_chat(answer, created_s=9)
 
 
-def test_cut_tool_arguments_are_refused() -> None:
-    call = {**CALL, "function": {"name": "look", "arguments": '{"at":'}}
+def call(arguments: Any, **fields: Any) -> dict[str, Any]:
+    return {**CALL, "function": {"name": "look", "arguments": arguments}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"),
+    [
+        ("length", "max_tokens"),
+        ("model_length", "model_context_window_exceeded"),
+        ("content_filter", "refusal"),
+    ],
+)
+def test_an_answer_cut_inside_a_tool_call_is_whole_and_the_call_has_no_input(
+    finish: str, stop: str
+) -> None:
+    cut = call('{"at": 1, "text": "ab', id="t2")
+    result = answer_to_messages(completion(finish, content="Hi", tool_calls=[CALL, cut]))
+    anthropic.types.Message.model_validate(result, strict=True)
+    assert result["stop_reason"] == stop
+    assert result["content"] == [
+        {"type": "text", "text": "Hi"},
+        TOOL_USE,
+        {**TOOL_USE, "id": "t2", "input": {}},
+    ]
+
+
+def test_a_tool_call_cut_before_its_name_is_left_out() -> None:
+    begun = {"id": "t2", "type": "function", "function": {"arguments": ""}}
+    result = answer_to_messages(completion("length", tool_calls=[CALL, begun]))
+    assert result["content"] == [TOOL_USE]
+    assert result["stop_reason"] == "max_tokens"
+
+
+@pytest.mark.parametrize("finish", ["stop", "tool_calls", "error", None])
+@pytest.mark.parametrize("arguments", ['{"at":', "[1]", "7", [1]])
+def test_broken_arguments_of_an_answer_that_was_not_cut_are_refused(
+    finish: str | None, arguments: Any
+) -> None:
     with pytest.raises(BadAnswer):
-        answer_to_messages(completion("length", tool_calls=[call]))
+        answer_to_messages(completion(finish, tool_calls=[call(arguments)]))
+
+
+def test_only_the_last_call_of_a_cut_answer_can_be_the_cut_one() -> None:
+    with pytest.raises(BadAnswer):
+        answer_to_messages(completion("length", tool_calls=[call('{"at":'), CALL]))
+
+
+@pytest.mark.parametrize("arguments", ["", " ", "{}", "null", None, {}])
+def test_a_tool_without_arguments_gets_an_empty_object(arguments: Any) -> None:
+    result = answer_to_messages(completion("tool_calls", tool_calls=[call(arguments)]))
+    assert result["content"] == [{**TOOL_USE, "input": {}}]
+
+
+def test_arguments_that_are_an_object_already_are_taken_as_they_are() -> None:
+    result = answer_to_messages(completion("tool_calls", tool_calls=[call({"at": 1})]))
+    assert result["content"] == [TOOL_USE]
+
+
+def test_a_call_in_the_words_from_before_tools_is_one() -> None:
+    result = answer_to_messages(completion("function_call", function_call=CALL["function"]))
+    assert result["content"] == [{**TOOL_USE, "id": "call_0_c1"}]
+    assert result["stop_reason"] == "tool_use"
+
+
+@pytest.mark.parametrize("given", ["", None])
+def test_a_call_without_an_id_gets_one(given: str | None) -> None:
+    answer = completion("tool_calls", tool_calls=[CALL, call('{"at":1}', id=given)])
+    result = answer_to_messages({**answer, "id": "a.b/c"})
+    assert [block["id"] for block in result["content"]] == ["t1", "call_1_a_b_c"]
 
 
 def test_errors_change_their_dress() -> None:

@@ -191,6 +191,62 @@ def test_blocks_open_and_close_one_after_the_other() -> None:
     assert open_block is None
 
 
+CUT = [
+    ("length", "max_tokens"),
+    ("model_length", "model_context_window_exceeded"),
+    ("content_filter", "refusal"),
+]
+
+
+def stop_of(made: list[dict[str, Any]]) -> str:
+    return str(made[-2]["delta"]["stop_reason"])
+
+
+@pytest.mark.parametrize(("finish", "stop"), CUT)
+def test_a_stream_cut_inside_a_tool_call_ends_well(finish: str, stop: str) -> None:
+    made = events(*CHUNKS[:5], chunk({}, finish))
+    assert stop_of(made) == stop
+    assert made[-4]["delta"] == {"type": "input_json_delta", "partial_json": '{"a":'}
+    assert made[-3] == {"type": "content_block_stop", "index": 1}
+
+
+@pytest.mark.parametrize(("finish", "stop"), CUT)
+def test_a_stream_cut_before_a_tool_has_its_name_ends_well(finish: str, stop: str) -> None:
+    made = events(*CHUNKS[:7], chunk({}, finish))
+    assert stop_of(made) == stop
+    assert [e["content_block"].get("name") for e in made if "content_block" in e] == [None, "f"]
+
+
+def test_a_stream_that_ends_by_itself_before_a_tool_has_its_name_is_refused() -> None:
+    with pytest.raises(BadAnswer, match="inside a tool call"):
+        events(*CHUNKS[:7], chunk({}, "tool_calls"))
+
+
+@pytest.mark.parametrize("given", [None, "", {}, {"a": 1}])
+def test_arguments_of_a_stream_may_be_none_or_an_object(given: Any) -> None:
+    made = events(chunk(call(0, id="t0", function={"name": "f", "arguments": given}), "tool_calls"))
+    parts = [e["delta"]["partial_json"] for e in made if e["type"] == "content_block_delta"]
+    assert json.loads("".join(parts) or "{}") == (given or {})
+
+
+def test_a_streamed_call_in_the_words_from_before_tools_is_one() -> None:
+    made = events(
+        chunk({"function_call": {"name": "f", "arguments": ""}}),
+        chunk({"function_call": {"arguments": '{"a":'}}),
+        chunk({"function_call": {"arguments": "1}"}}),
+        chunk({}, "function_call"),
+    )
+    assert made[1]["content_block"] == {**tool("f"), "id": "call_0_c1"}
+    parts = [e["delta"]["partial_json"] for e in made if e["type"] == "content_block_delta"]
+    assert "".join(parts) == '{"a":1}'
+    assert stop_of(made) == "tool_use"
+
+
+def test_a_streamed_call_without_an_id_gets_one() -> None:
+    made = events(chunk(call(2, id="", function={"name": "f", "arguments": "{}"}), "tool_calls"))
+    assert made[1]["content_block"]["id"] == "call_2_c1"
+
+
 def test_a_stream_without_an_end_is_refused() -> None:
     with pytest.raises(BadAnswer, match="without an end"):
         events(*CHUNKS[:5])
