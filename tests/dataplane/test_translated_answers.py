@@ -44,6 +44,7 @@ def http(body: bytes, kind: bytes) -> bytes:
     [
         ("length", CUT, "max_tokens"),
         ("content_filter", CUT, "refusal"),
+        ("stop", "{}", "tool_use"),
         ("tool_calls", "", "tool_use"),
     ],
 )

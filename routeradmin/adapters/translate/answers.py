@@ -27,7 +27,7 @@ def answer_to_chat(message: Json, *, created_s: int) -> Json:
             "index": 0,
             "message": said,
             "logprobs": None,
-            "finish_reason": finish_reason(message["stop_reason"]),
+            "finish_reason": finish_reason(message["stop_reason"], has_calls="tool_calls" in said),
         }
         result: Json = {
             "id": message["id"],
@@ -69,7 +69,7 @@ def answer_to_messages(completion: Json) -> Json:
         message = choice["message"]
         content = _texts(message)
         calls = _tool_uses(message, completion["id"], is_cut=is_cut(choice["finish_reason"]))
-        stop = stop_reason(choice["finish_reason"])
+        stop = stop_reason(choice["finish_reason"], has_calls=bool(calls))
         return {
             "id": completion["id"],
             "type": "message",

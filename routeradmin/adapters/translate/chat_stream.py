@@ -43,7 +43,7 @@ class ChatChunks:
             case "message_delta":
                 self._count(event.get("usage") or {})
                 reason = event["delta"].get("stop_reason")
-                finish = finish_reason(reason)
+                finish = finish_reason(reason, has_calls=bool(self._calls))
                 return [self._chunk({}, finish)] if reason else []
             case "message_stop":
                 self.ended = True

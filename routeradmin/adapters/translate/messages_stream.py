@@ -45,7 +45,7 @@ class MessageEvents:
             raise BadAnswer("the stream has ended without an end")
         if self._pending and not is_cut(self._finish):
             raise BadAnswer("the stream has ended inside a tool call")
-        stop = stop_reason(self._finish)
+        stop = stop_reason(self._finish, has_calls=bool(self._begun))
         delta = {"stop_reason": "refusal" if self._refused else stop, "stop_sequence": None}
         usage = usage_to_messages(self._usage)
         return [

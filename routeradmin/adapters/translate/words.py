@@ -98,15 +98,18 @@ def is_cut(finish: str | None) -> bool:
     return finish in _MESSAGES_CUT
 
 
-def stop_reason(finish: str | None) -> str:
-    """A finish reason in the words of messages."""
-    called = finish in ("tool_calls", "function_call")
-    return _MESSAGES_CUT.get(finish or "") or ("tool_use" if called else "end_turn")
+def stop_reason(finish: str | None, *, has_calls: bool) -> str:
+    """A finish reason in the words of messages, whose clients run tools on "tool_use" alone.
+
+    The calls decide, for the word does not: a forced function ends with "stop" at OpenAI and
+    vLLM, any function at some other servers.
+    """
+    return _MESSAGES_CUT.get(finish or "") or ("tool_use" if has_calls else "end_turn")
 
 
-def finish_reason(stop: str | None) -> str:
+def finish_reason(stop: str | None, *, has_calls: bool) -> str:
     """A stop reason in the words of chat completions."""
-    return _CHAT_CUT.get(stop or "") or ("tool_calls" if stop == "tool_use" else "stop")
+    return _CHAT_CUT.get(stop or "") or ("tool_calls" if has_calls else "stop")
 
 
 def call_id(given: str | None, answer_id: str, number: int) -> str:

@@ -81,7 +81,7 @@ def test_unknown_usage_stays_unknown() -> None:
         ("stop_sequence", "stop"),
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
-        ("tool_use", "tool_calls"),
+        ("tool_use", "stop"),
         ("refusal", "content_filter"),
         ("pause_turn", "stop"),
     ],
@@ -89,6 +89,28 @@ def test_unknown_usage_stays_unknown() -> None:
 def test_stop_reasons(stop: str, finish: str) -> None:
     result = answer_to_chat(message(stop_reason=stop), created_s=9)
     assert result["choices"][0]["finish_reason"] == finish
+
+
+@pytest.mark.parametrize("stop", ["end_turn", "stop_sequence", "tool_use", "some day", None])
+def test_a_message_that_calls_tools_finishes_with_calls(stop: str | None) -> None:
+    result = answer_to_chat(message(TOOL_USE, stop_reason=stop), created_s=9)
+    assert result["choices"][0]["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    ("stop", "finish"), [("max_tokens", "length"), ("refusal", "content_filter")]
+)
+def test_a_message_that_was_cut_says_so_before_all_else(stop: str, finish: str) -> None:
+    result = answer_to_chat(message(TOOL_USE, stop_reason=stop), created_s=9)
+    assert result["choices"][0]["finish_reason"] == finish
+
+
+@pytest.mark.parametrize("finish", ["stop", "tool_calls", "function_call", "some day", None])
+def test_whether_tools_are_called_is_for_the_calls_to_say(finish: str | None) -> None:
+    calls = answer_to_messages(completion(finish, tool_calls=[CALL]))
+    assert calls["stop_reason"] == "tool_use"
+    none = answer_to_messages(completion(finish, content="Hi", tool_calls=[]))
+    assert none["stop_reason"] == "end_turn"
 
 
 def test_a_completion_becomes_a_message() -> None:

@@ -247,6 +247,24 @@ def test_a_streamed_call_without_an_id_gets_one() -> None:
     assert made[1]["content_block"]["id"] == "call_2_c1"
 
 
+@pytest.mark.parametrize("finish", ["stop", "tool_calls", "some day"])
+def test_whether_a_stream_calls_tools_is_for_its_calls_to_say(finish: str) -> None:
+    assert stop_of(events(*CHUNKS[:8], chunk({}, finish))) == "tool_use"
+    assert stop_of(events(*CHUNKS[:3], chunk({}, finish))) == "end_turn"
+
+
+@pytest.mark.parametrize(
+    ("stop", "finish"),
+    [("end_turn", "tool_calls"), ("max_tokens", "length"), ("refusal", "content_filter")],
+)
+def test_a_stream_of_messages_with_calls_finishes_with_calls_unless_it_was_cut(
+    stop: str, finish: str
+) -> None:
+    end = {"type": "message_delta", "delta": {"stop_reason": stop}}
+    made = chunks(START, *block(0, tool("f"), part("{}")), end)
+    assert made[-1]["choices"][0]["finish_reason"] == finish
+
+
 def test_a_stream_without_an_end_is_refused() -> None:
     with pytest.raises(BadAnswer, match="without an end"):
         events(*CHUNKS[:5])
