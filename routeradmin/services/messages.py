@@ -49,11 +49,11 @@ class Select(Message):
 
     model: str = Field(min_length=1, max_length=1024)
     input_tokens: int | None = Field(None, ge=0, le=2**53)
-    max_output_tokens: int | None = Field(None, ge=1, le=2**53)
+    max_output_tokens: int | None = Field(None, ge=0, le=2**53)
     requires: list[Capability] = Field(default_factory=list, max_length=16)
     tool_choice: Annotated[str, Field(max_length=256)] | dict[str, Any] | None = None
     temperature: float | None = Field(None, ge=0, le=2)
-    top_p: float | None = Field(None, gt=0, le=1)
+    top_p: float | None = Field(None, ge=0, le=1)
     reasoning_effort: str | None = Field(None, min_length=1, max_length=64)
     exclude: list[str] = Field(default_factory=list, max_length=65536)
     session: str | None = Field(None, max_length=1024)

@@ -61,6 +61,14 @@ def test_what_no_caller_could_ask_is_told_beside_its_field(
         assert name in answer.context["form"].errors
 
 
+@pytest.mark.parametrize("name", ["input_tokens", "max_output_tokens"])
+def test_no_tokens_is_not_the_same_as_not_stated(
+    usable: Runtime, as_viewer: Client, name: str
+) -> None:
+    assert f'"{name}": 0' in asked(as_viewer, **{name: 0})
+    assert f'"{name}":' not in asked(as_viewer, **{name: ""})
+
+
 def ask(browser: Client, **more: str) -> str:
     query = {"model": "acme:acme-large", "draws": "50", **more}
     return browser.get("/explain", query).content.decode()

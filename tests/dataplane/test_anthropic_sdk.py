@@ -177,3 +177,13 @@ def test_what_cannot_be_said_in_the_other_protocol_is_unsupported(
         client.messages.create(model="chat", **ASKED, extra_body={"top_k": 5})
     assert "protocol" in str(caught.value)
     assert gate.calls() == 0
+
+
+def test_filling_the_cache_is_asked_of_those_who_have_one(gate: Gateway, client: Anthropic) -> None:
+    asked: Any = {**ASKED, "max_tokens": 0}
+    answer = client.messages.create(model="claude", **asked)
+    assert (answer.content, answer.stop_reason) == ([], "max_tokens")
+    assert gate.last_call()["body"]["max_tokens"] == 0
+    with pytest.raises(anthropic.BadRequestError) as refused:
+        client.messages.create(model="chat", **asked)
+    assert "protocol" in str(refused.value)

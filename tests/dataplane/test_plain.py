@@ -190,6 +190,13 @@ def test_usage_that_is_not_reported_stays_unknown_but_counts(gate: Gateway, stre
     assert gate.state("a").tpm_used > 0
 
 
+def test_a_prompt_is_weighed_without_any_output(gate: Gateway) -> None:
+    gate.use(document(gate.upstream, "a", deployments={"a": {"protocol": "completions"}}))
+    asked = {"model": "chat", "prompt": "x", "max_tokens": 0, "echo": True, "logprobs": 1}
+    assert gate.post(asked, "/v1/completions").status == 200
+    assert gate.last_call()["body"] == {**asked, "model": "a"}
+
+
 def test_a_failure_gives_its_estimate_back(gate: Gateway) -> None:
     gate.use(document(gate.upstream, "a"))
     gate.script("a", {"status": 400})

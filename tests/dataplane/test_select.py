@@ -36,6 +36,11 @@ def test_an_answer_says_where_to_go_and_how_to_authenticate(desk: Desk) -> None:
     )
 
 
+def test_no_output_and_the_least_top_p_are_wishes_too(desk: Desk) -> None:
+    desk.publish(catalog([deployment("a")]))
+    desk.took(input_tokens=5, max_output_tokens=0, top_p=0)
+
+
 def test_every_key_of_the_documented_answer_is_there_and_no_other(desk: Desk) -> None:
     desk.publish(catalog([deployment("a")]))
     documented = (

@@ -83,7 +83,7 @@ def read(kind: str, body: Json, *, serial: int, created_s: int) -> Ask:
     ask.pieces = _structured(body) or text.answer_pieces(prompt)
     limit = _limit(body)
     if limit is not None and limit < len(ask.pieces):
-        ask.pieces, ask.finish = ask.pieces[: max(limit, 0)], "length"
+        ask.pieces, ask.finish = ask.pieces[:limit], "length"
     return ask
 
 
@@ -128,6 +128,6 @@ def _structured(body: Json) -> list[str]:
 
 def _limit(body: Json) -> int | None:
     for key in ("max_completion_tokens", "max_output_tokens", "max_tokens"):
-        if isinstance(body.get(key), int):
+        if isinstance(body.get(key), int) and body[key] >= 0:  # below 0: none, at local servers
             return int(body[key])
     return None

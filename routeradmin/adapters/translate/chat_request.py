@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from routeradmin.adapters.translate.chat_history import history_to_messages
-from routeradmin.adapters.translate.words import Json, Untranslatable, refuse_unknown
+from routeradmin.adapters.translate.words import Json, Untranslatable, output_bound, refuse_unknown
 
 DEFAULT_MAX_TOKENS = 4096
 
@@ -48,8 +48,9 @@ def _request(body: Json, default_max_tokens: int) -> Json:
     named = {k: v for k, v in body.items() if k not in _NEUTRAL or v not in _NEUTRAL[k]}
     refuse_unknown(named, _KNOWN, "request field")
     system, messages = history_to_messages(body["messages"])
-    limit = body.get("max_completion_tokens") or body.get("max_tokens") or default_max_tokens
-    result: Json = {"model": body.get("model"), "max_tokens": limit, "messages": messages}
+    bound = output_bound(body, "max_completion_tokens", "max_tokens")
+    result: Json = {"model": body.get("model"), "max_tokens": bound or default_max_tokens}
+    result["messages"] = messages
     if system:
         result["system"] = system
     result |= _sampling(body) | _tools(body)

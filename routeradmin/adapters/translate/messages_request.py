@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from routeradmin.adapters.translate.messages_history import history_to_chat
-from routeradmin.adapters.translate.words import Json, Untranslatable, refuse_unknown
+from routeradmin.adapters.translate.words import Json, Untranslatable, output_bound, refuse_unknown
 
 _KNOWN = {
     *("model", "messages", "system", "max_tokens", "temperature", "top_p", "stop_sequences"),
@@ -38,7 +38,10 @@ def _request(body: Json, limit_field: str) -> Json:
     refuse_unknown(named, _KNOWN, "request field")
     messages = history_to_chat(body.get("system"), body["messages"])
     result: Json = {"model": body.get("model"), "messages": messages}
-    result[limit_field] = body["max_tokens"]
+    if "max_tokens" not in body:
+        raise Untranslatable("no max_tokens")
+    if (bound := output_bound(body, "max_tokens")) is not None:
+        result[limit_field] = bound
     for name in ("temperature", "top_p"):
         if body.get(name) is not None:
             result[name] = body[name]

@@ -56,6 +56,19 @@ def refuse_unknown(given: Json, known: Collection[str], where: str) -> None:
             raise Untranslatable(f"{where}: {shown}")
 
 
+def output_bound(body: Json, *names: str) -> int | None:
+    """The first stated bound on the output; below 0 stands for none, as at local servers.
+
+    Raises Untranslatable for 0, which fills the prompt cache in one dialect, and in the other is
+    undefined, or fills another cache.
+    """
+    stated = (body[name] for name in names if body.get(name) is not None and body[name] >= 0)
+    bound: int | None = next(stated, None)
+    if bound == 0:
+        raise Untranslatable("output of no tokens")
+    return bound
+
+
 def usage_to_chat(usage: Any) -> Json | None:
     """Token figures; what the upstream did not report stays out."""
     given, written = _count(usage, "input_tokens"), _count(usage, "output_tokens")

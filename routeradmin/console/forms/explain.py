@@ -38,7 +38,7 @@ class ExplainForm(forms.Form):
         widget=forms.TextInput(attrs={"list": "public-names"}),
     )
     input_tokens = whole("Input tokens", "Empty: unknown.")
-    max_output_tokens = whole("Most output tokens", low=1)
+    max_output_tokens = whole("Most output tokens")
     requires = forms.MultipleChoiceField(
         label="Needs",
         choices=CAPABILITIES,
@@ -62,7 +62,8 @@ class ExplainForm(forms.Form):
     def body(self) -> dict[str, Any]:
         """The question as a select body; only what was given."""
         names = ("model", "input_tokens", "max_output_tokens", "requires", "tags", "session")
-        return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
+        given = {name: self.cleaned_data.get(name) for name in names}
+        return {name: value for name, value in given.items() if value or value == 0}
 
     def overlay(self) -> dict[str, dict[str, Any]]:
         """The state to assume, by candidate."""

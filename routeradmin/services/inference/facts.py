@@ -208,14 +208,21 @@ def _flag(body: Json, name: str) -> bool:
 
 
 def _count(body: Json, *names: str) -> int | None:
-    """The first of these fields that is given: a whole number above 0."""
+    """The first of these fields that states a whole number.
+
+    0 is one: it fills Anthropic's prompt cache, and has the completions API weigh the prompt. A
+    number below states none: it is how llama.cpp and LM Studio write that there is no bound.
+    Whether the upstream takes either is for the upstream to say.
+    """
     for name in names:
         value = body.get(name)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
-            raise Invalid(name, f"a whole number from 1 to {MOST}")
-        return value
+        is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        if isinstance(value, bool) or not is_whole or value > MOST:
+            raise Invalid(name, f"a whole number up to {MOST}")
+        if value >= 0:
+            return int(value)
     return None
 
 

@@ -58,6 +58,8 @@ def test_a_bound_on_the_output_is_always_given() -> None:
     assert request_to_messages(chat(max_tokens=5))["max_tokens"] == 5
     assert request_to_messages(chat())["max_tokens"] == 4096
     assert request_to_messages(chat(), default_max_tokens=77)["max_tokens"] == 77
+    assert request_to_messages(chat(max_tokens=-1), default_max_tokens=77)["max_tokens"] == 77
+    assert request_to_messages(chat(max_completion_tokens=-1, max_tokens=5))["max_tokens"] == 5
 
 
 def test_tool_calls_and_their_results_keep_their_order() -> None:

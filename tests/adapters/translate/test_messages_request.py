@@ -44,6 +44,21 @@ def test_plain_text_and_sampling() -> None:
     }
 
 
+@pytest.mark.parametrize("unbounded", [None, -1])
+def test_no_bound_on_the_output_is_left_out(unbounded: int | None) -> None:
+    assert request_to_chat({**messages(), "max_tokens": unbounded}) == {
+        "model": "m",
+        "messages": [ASK],
+    }
+
+
+@pytest.mark.parametrize("named", ["max_tokens", "max_completion_tokens"])
+def test_no_output_at_all_means_another_thing_in_each_protocol(named: str) -> None:
+    assert why_not(request_to_chat, {**messages(), "max_tokens": 0}) == "output of no tokens"
+    chat = {"model": "m", "messages": [ASK], named: 0}
+    assert why_not(request_to_messages, chat) == "output of no tokens"
+
+
 def test_a_conversation_with_tools_and_images() -> None:
     image = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
     body = messages(
@@ -165,7 +180,7 @@ def test_a_conversation_survives_the_way_there_and_back() -> None:
             ),
             "image by file id",
         ),
-        ({"model": "m", "messages": [ASK]}, "request of an unexpected shape"),
+        ({"model": "m", "messages": [ASK]}, "no max_tokens"),
         (messages(None), "request of an unexpected shape"),
     ],
 )

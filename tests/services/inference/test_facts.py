@@ -85,7 +85,8 @@ def test_nulls_are_as_absent_fields() -> None:
         ({"messages": "x"}, "messages"),
         ({"stream": "yes"}, "stream"),
         ({"temperature": "hot"}, "temperature"),
-        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": 1.5}, "max_tokens"),
+        ({"max_tokens": "9"}, "max_tokens"),
         ({"max_tokens": True}, "max_tokens"),
         ({"reasoning_effort": 4}, "reasoning_effort"),
     ],
@@ -95,6 +96,35 @@ def test_fields_that_routing_goes_by_are_checked(fields: dict[str, Any], param: 
         chat("x", **fields)
     assert refused.value.param == param
     assert param in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("api", "name"),
+    [
+        ("chat-completions", "max_tokens"),
+        ("chat-completions", "max_completion_tokens"),
+        ("completions", "max_tokens"),
+        ("responses", "max_output_tokens"),
+        ("messages", "max_tokens"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("given", "bound"), [(0, 0), (7.0, 7), (-1, None), (-2, None), (None, None)]
+)
+def test_no_output_and_no_bound_are_for_the_upstream_to_judge(
+    api: str, name: str, given: Any, bound: int | None
+) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "prompt": "x"}
+    assert facts.read(api, {**body, name: given}).max_output_tokens == bound
+
+
+def test_a_bound_in_the_older_field_counts_where_the_newer_states_none() -> None:
+    assert chat("x", max_completion_tokens=-1, max_tokens=5).max_output_tokens == 5
+    assert chat("x", max_completion_tokens=0, max_tokens=5).max_output_tokens == 0
+
+
+def test_a_number_of_choices_that_is_none_counts_as_one() -> None:
+    assert [chat("x", n=n).choices for n in (0, -1, None, 3)] == [1, 1, 1, 3]
 
 
 def test_messages_are_counted_with_system_tools_and_results() -> None:
