@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from routeradmin.adapters import header_lines
 from routeradmin.env import BadVariable
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class OpenTelemetry:
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         # Only the trace itself is continued: what else a client sends along is not passed on.
-        carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+        carrier = header_lines.combined(headers)
         parent = TraceContextTextMapPropagator().extract(carrier)
         span = self._tracer.start_span(
             name, parent, SpanKind.SERVER, _given(facts), start_time=_ns(at)

@@ -20,6 +20,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from routeradmin.access.models import User
+from routeradmin.adapters import header_lines
 from routeradmin.services import runtime
 from routeradmin.services.keys import Key
 
@@ -48,7 +49,7 @@ class Refusal:
 
 
 def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    return header_lines.combined(scope["headers"])
 
 
 def same_origin(origin: str, host: str, secure: bool) -> bool:

@@ -56,6 +56,25 @@ def test_a_configured_tracer_is_made_and_closed_without_a_collector(
     tracer.close()
 
 
+def test_two_traces_at_once_are_neither_continued() -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    other = PARENT.replace("b7ad6b71", "00000001")
+    headers = ((b"traceparent", PARENT.encode()), (b"traceparent", other.encode()))
+    OpenTelemetry(provider).start("turn chat", {}, headers).end({})
+    assert exporter.get_finished_spans()[0].parent is None
+
+
+def test_the_states_of_a_trace_may_come_in_several_lines() -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    lines = ((b"traceparent", PARENT.encode()), (b"tracestate", b"a=1"), (b"tracestate", b"b=2"))
+    turn = OpenTelemetry(provider).start("turn chat", {}, lines)
+    assert turn.child("chat m", {}).headers()["tracestate"] == "a=1,b=2"
+
+
 def test_spans_continue_the_clients_trace_and_carry_it_on() -> None:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()

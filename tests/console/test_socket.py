@@ -207,6 +207,17 @@ def test_a_key_needs_the_scope_read(tell: Callable[[Story], None], catalog: Runt
     tell(story)
 
 
+def test_two_keys_at_once_are_no_key(tell: Callable[[Story], None], catalog: Runtime) -> None:
+    _, reading = changes.create_key({"name": "r", "scopes": ["read"]}, BY)
+    keys = [(b"authorization", f"Bearer {token}".encode()) for token in ("rk_none", reading)]
+
+    async def story(application: Any) -> None:
+        async with socket(application, [(b"host", b"testserver"), *keys]) as opened:
+            assert await closing_code(opened) == 4401
+
+    tell(story)
+
+
 def test_what_a_client_sends_is_ignored(
     tell: Callable[[Story], None], as_viewer: Client, catalog: Runtime
 ) -> None:

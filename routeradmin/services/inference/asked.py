@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from routeradmin.adapters import header_lines
 from routeradmin.engine.preferences import Preferences
 from routeradmin.engine.request import SelectRequest
 from routeradmin.services.inference import bodies, facts, preferences
@@ -26,6 +27,7 @@ _OURS = (
     "x-routeradmin-trace",
     "idempotency-key",
 )
+_LISTS = frozenset({"anthropic-beta", "openai-beta", "x-routeradmin-tags"})
 _WANTED = {
     api: frozenset(name.encode() for name in (*_OURS, *_FORWARDED.get(api, ())))
     for api in facts.APIS
@@ -93,11 +95,10 @@ def read(
 def wishes_of(pairs: Iterable[tuple[bytes, bytes]], api: str) -> Wishes:
     """From request headers, names in lower case. Raises Invalid, naming the header."""
     wanted = _WANTED[api]
-    given = {
-        name.decode(): value.decode("latin-1").strip() for name, value in pairs if name in wanted
-    }
-    if not given:
+    lines = [line for line in pairs if line[0] in wanted]
+    if not lines:
         return _NONE
+    given = _values(lines)
     forwarded = [(name, given[name]) for name in _FORWARDED.get(api, ()) if name in given]
     return Wishes(
         session=given.get("x-routeradmin-session", "")[:_MOST_SESSION_CHARS] or None,
@@ -108,6 +109,19 @@ def wishes_of(pairs: Iterable[tuple[bytes, bytes]], api: str) -> Wishes:
         idempotency_key=given.get("idempotency-key") or None,
         forwarded=tuple(forwarded),
     )
+
+
+def _values(lines: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Lists may go on in further lines; what is a single value may only be said again: which of
+    two idempotency keys or deadlines was meant cannot be known. Raises Invalid."""
+    given: dict[str, str] = {}
+    for raw_name, raw_value in lines:
+        name, value = raw_name.decode(), raw_value.decode("latin-1").strip()
+        if name in _LISTS:
+            header_lines.add(given, name, value)
+        elif given.setdefault(name, value) != value:
+            raise Invalid(name, "stated once, or the same each time")
+    return given
 
 
 def request_of(

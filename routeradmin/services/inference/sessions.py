@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from routeradmin.adapters import header_lines
 from routeradmin.services.affinity import Session, first_of
 from routeradmin.services.inference.asked import Asked
 
@@ -35,11 +36,7 @@ _HEADERS = frozenset(
 def session_of(asked: Asked) -> Session | None:
     """The request's session; without any identifier, what it began with stands for it."""
     body = asked.document
-    headers = {
-        name.decode("latin-1"): value.decode("latin-1")
-        for name, value in asked.headers
-        if name in _HEADERS
-    }
+    headers = header_lines.combined(asked.headers, _HEADERS)
     given = body.get("metadata")
     metadata: dict[str, Any] = given if isinstance(given, dict) else {}
     found = first_of(
