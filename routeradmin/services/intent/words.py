@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 # What a request says stands under these; the rest of a body is settings.
 _SPOKEN = ("system", "instructions", "messages", "input", "prompt", "suffix")
 # Members that hold names, addresses and files, not words.
@@ -60,7 +62,18 @@ def _texts(value: Any) -> Iterator[str]:
         elif isinstance(one, list):
             waiting.extend(reversed(one))
         elif isinstance(one, dict):
+            if one.get("type") == "tool_use":
+                # Its members are the tool's, and no names of ours; numbers stand there too.
+                one = {**one, "input": _written(one.get("input"))}
             waiting.extend(reversed([part for name, part in one.items() if name not in _MUTE]))
+
+
+def _written(value: Any) -> str:
+    """The input of a tool, which other protocols send as a text."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:  # deeper than it can be written
+        return str(value)
 
 
 def _cut(text: str) -> str:

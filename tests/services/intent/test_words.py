@@ -73,3 +73,13 @@ def test_depth_does_not_matter() -> None:
     for _ in range(5000):
         content = [content]
     assert of_body({"input": content}, has_image=False).everything == "deep"
+
+
+def test_what_a_tool_was_given_is_all_looked_through_whatever_its_members_are_called() -> None:
+    given = {"id": 4111111111111111, "data": {"url": "a@example.com"}, "b@example.com": None}
+    call = {"type": "tool_use", "id": "t1", "name": "pay", "input": given}
+    body = {"messages": [{"role": "assistant", "content": [call]}]}
+    everything = of_body(body, has_image=False).everything
+    for part in ("4111111111111111", "a@example.com", "b@example.com", "pay"):
+        assert part in everything
+    assert "t1" not in everything
