@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from routeradmin.catalog.fields import MAX_NAME_BYTES, clean
 from routeradmin.catalog.files.draft import Draft, Remark, Unfit, placed
 from routeradmin.catalog.files.keys import Key
 from routeradmin.catalog.files.structure import build
+from routeradmin.catalog.files.values import TEXT, Kind
 from routeradmin.catalog.files.vendors import Vendor, unresolved_url
 from routeradmin.catalog.problems import pointer
 from routeradmin.web_url import UrlRefused, parse_base_url
 
 Place = tuple[str | int, ...]
+T = TypeVar("T")
 
 _NOT_IN_IDS = re.compile(r"[^\x21-\x7e]+")
 _LONGEST_STEM = MAX_NAME_BYTES - 56  # room for the suffixes added below
@@ -44,13 +46,35 @@ class Drafting:
     here: Place = ()
     places: dict[tuple[str, str], str] = field(default_factory=dict)
     _known: dict[tuple[Any, ...], str] = field(default_factory=dict, repr=False)
+    _left: set[Remark] = field(default_factory=set)
     _numbers: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def leave(self, *place: str | int, why: str) -> None:
-        self.unmapped.append(Remark(pointer(*place), why))
+        """Once, however often the value is looked at."""
+        remark = Remark(pointer(*place), why)
+        if remark not in self._left:
+            self._left.add(remark)
+            self.unmapped.append(remark)
 
     def note(self, *place: str | int, what: str) -> None:
         self.notes.append(Remark(pointer(*place), what))
+
+    def read(self, kind: Kind[T], table: dict[str, Any], name: str, at: Place) -> T | None:
+        """The table's value of this name, ``at`` the table's place. None: it is absent or null, or
+        of another kind, which is listed."""
+        return self.fit(kind, table.get(name), (*at, name))
+
+    def fit(self, kind: Kind[T], value: Any, at: Place) -> T | None:
+        """The same for a value and its own place."""
+        found = kind.fit(value)
+        if found is None and value is not None:
+            self.leave(*at, why=f"must be {kind.words}")
+        return found
+
+    def texts(self, values: list[Any], at: Place) -> list[str]:
+        """Those of a list that are texts; the others are listed."""
+        found = (self.fit(TEXT, value, (*at, index)) for index, value in enumerate(values))
+        return [value for value in found if value is not None]
 
     def provider(self, name: str, vendor: Vendor) -> str:
         entry = {"category": vendor.category, "kind": vendor.kind}

@@ -52,8 +52,8 @@ class Key:
 
 
 def key_of(value: Any) -> Key:
-    """Judge a key field. A word such as ``none`` is a placeholder for no key at all."""
-    text = "" if value is None else str(value).strip()
+    """Judge a key field. A word such as ``none``, or what is no text, is no key at all."""
+    text = str(value).strip() if isinstance(value, str | int | float) else ""
     if text.lower() in _NO_KEY:
         return Key("none", text)
     name = environment_name(text)

@@ -10,6 +10,7 @@ from routeradmin.catalog.files.drafting import Drafting, Place, stem
 from routeradmin.catalog.files.keys import environment_name, key_of
 from routeradmin.catalog.files.litellm_params import Params, split_model
 from routeradmin.catalog.files.litellm_settings import Settings
+from routeradmin.catalog.files.values import LIST, TABLE, TEXT, mapping, text
 from routeradmin.catalog.files.vendors import OTHER, VENDORS, Vendor, unresolved_url, with_v1
 
 SOURCE = "litellm"
@@ -24,10 +25,10 @@ def parse(values: dict[str, Any], repeated: list[Remark]) -> Draft:
 def from_values(values: dict[str, Any], drafting: Drafting) -> Draft:
     settings = Settings(values, drafting)
     reader = _Models(drafting, settings.timeout_s)
-    models = values.get("model_list")
-    if not isinstance(models, list) or not models:
+    models = drafting.read(LIST, values, "model_list", ())
+    if not models:
         drafting.note("model_list", what="holds no model: nothing but settings was read")
-    for index, entry in enumerate(models if isinstance(models, list) else ()):
+    for index, entry in enumerate(models or ()):
         reader.add(index, entry)
     reader.place_targets()
     settings.apply(reader.deployment_ids)
@@ -49,16 +50,16 @@ class _Models:
     def add(self, index: int, entry: Any) -> None:
         place: Place = ("model_list", index)
         self._drafting.here = place
-        params = entry.get("litellm_params") if isinstance(entry, dict) else None
-        if not isinstance(params, dict) or not entry.get("model_name") or not params.get("model"):
+        params = mapping(mapping(entry).get("litellm_params"))
+        alias = text(mapping(entry).get("model_name"))
+        if not alias or not text(params.get("model")):
             self._drafting.leave(*place, why="needs model_name and litellm_params.model")
             return
         for name in entry:
             if name not in ("model_name", "litellm_params", "model_info"):
                 self._drafting.leave(*place, name, why="is an unknown key")
-        info = entry.get("model_info")
-        read = Params(self._drafting, place, params, info if isinstance(info, dict) else {})
-        self._place(str(entry["model_name"]), read)
+        info = self._drafting.read(TABLE, entry, "model_info", place)
+        self._place(alias, Params(self._drafting, place, params, info or {}))
 
     def _place(self, alias: str, read: Params) -> None:
         drafting, params = self._drafting, read.params
@@ -66,7 +67,8 @@ class _Models:
         provider, upstream, inferred = split_model(params)
         if inferred:
             drafting.note(*at, "model", what=f"names no provider: {provider} was inferred")
-        base = params.get("api_base") or params.get("base_url")
+        base = drafting.read(TEXT, params, "api_base", at)
+        base = base or drafting.read(TEXT, params, "base_url", at)
         name = self._provider_name(provider, base)
         vendor = VENDORS.get(provider, OTHER)
         provider_id = drafting.provider(name, vendor)

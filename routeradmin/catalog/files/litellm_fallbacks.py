@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from routeradmin.catalog.fields import clean
 from routeradmin.catalog.files.drafting import Drafting
+from routeradmin.catalog.files.values import LIST, TABLE
 
 Lists = dict[str, list[str]]
 
@@ -30,21 +31,23 @@ class Fallbacks:
 
     def read(self, section: str, values: dict[str, Any]) -> None:
         for name, kind in self.NAMES.items():
-            listed = values.get(name)
-            if name == "default_fallbacks" and isinstance(listed, list):
+            listed = self._drafting.read(LIST, values, name, (section,)) or []
+            if name == "default_fallbacks":
                 self._add(self.EVERYWHERE, kind, listed, (section, name))
                 continue
-            for index, entry in enumerate(listed if isinstance(listed, list) else ()):
-                for alias, targets in entry.items() if isinstance(entry, dict) else ():
-                    self._add(str(alias), kind, targets, (section, name, index, str(alias)))
+            for index, entry in enumerate(listed):
+                found = self._drafting.fit(TABLE, entry, (section, name, index)) or {}
+                for alias, targets in found.items():
+                    place = (section, name, index, alias)
+                    self._add(alias, kind, self._drafting.fit(LIST, targets, place) or [], place)
 
-    def _add(self, alias: str, kind: str, targets: Any, place: tuple[str | int, ...]) -> None:
+    def _add(self, alias: str, kind: str, targets: list[Any], place: tuple[str | int, ...]) -> None:
         route_id = self._routes.get(clean(alias), self.EVERYWHERE)
         if route_id == self.EVERYWHERE and alias != self.EVERYWHERE:
             self._drafting.leave(*place, why="is the list of a name that no model has")
             return
         found = self._lists.setdefault(route_id, {}).setdefault(kind, [])
-        for index, target in enumerate(targets if isinstance(targets, list) else ()):
+        for index, target in enumerate(targets):
             target_id = self._route(target)
             if target_id is None:
                 self._drafting.leave(*place, index, why="names no model and no deployment id")

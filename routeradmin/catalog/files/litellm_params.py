@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from routeradmin.catalog.files.drafting import Drafting, Place
+from routeradmin.catalog.files.values import TEXT, amount, text, whole
 from routeradmin.catalog.files.vendors import VENDORS
 
-_READ = {"model", "custom_llm_provider", "api_key", "api_base", "base_url"}
+_TEXTS = {"custom_llm_provider", "api_key"}
+_READ = {"model", "api_base", "base_url", *_TEXTS}
 _LIMITS = {"rpm": "rpm_limit", "tpm": "tpm_limit", "max_parallel_requests": None}
 _PRICES = {"input_cost_per_token": "input_price", "output_cost_per_token": "output_price"}
 _MISREAD = {"rpm_limit": "rpm", "tpm_limit": "tpm"}
@@ -31,10 +33,10 @@ _INFERRED = (("claude", "anthropic"), ("gemini", "gemini"))
 def split_model(params: dict[str, Any]) -> tuple[str, str, bool]:
     """(provider, upstream name, inferred): the text before the first ``/`` names the provider
     unless ``custom_llm_provider`` does."""
-    model, stated = str(params["model"]), params.get("custom_llm_provider")
+    model, stated = str(params["model"]), text(params.get("custom_llm_provider"))
     head, slash, rest = model.partition("/")
     if stated:
-        return str(stated), rest if slash and head == stated else model, False
+        return stated, rest if slash and head == stated else model, False
     if slash and rest and head in VENDORS:
         return head, rest, False
     if slash and rest:
@@ -60,6 +62,8 @@ class Params:
         for name, value in self.params.items():
             if name not in _READ:
                 self._param(name, value)
+            elif name in _TEXTS:
+                self.drafting.read(TEXT, self.params, name, (*self.place, "litellm_params"))
         for name, value in self.info.items():
             self._information(name, value)
 
@@ -69,39 +73,39 @@ class Params:
 
     def _param(self, name: str, value: Any) -> None:
         at = (*self.place, "litellm_params", name)
-        whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-        number = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        count, number = whole(value), amount(value)
         if value is None:
             self.drafting.leave(*at, why="is null")
-        elif name in _LIMITS and whole:
-            self._fields[_LIMITS[name] or name] = value
-        elif name == "weight" and number:
-            self._fields["weight"] = round(value)
-            if round(value) != value:
+        elif name in _LIMITS and count is not None:
+            self._fields[_LIMITS[name] or name] = count
+        elif name == "weight" and number is not None:
+            self._fields["weight"] = round(number)
+            if round(number) != number:
                 self.drafting.note(*at, what="was rounded: weights are whole numbers here")
-        elif name == "order" and whole:
-            self.order = value
-        elif name in ("timeout", "request_timeout") and number and value > 0:
-            self.timeout_s = float(value)
-        elif name in _PRICES and number:
-            self._fields[_PRICES[name]] = round(value * 1_000_000, 9)
+        elif name == "order" and count is not None:
+            self.order = count
+        elif name in ("timeout", "request_timeout") and number:
+            self.timeout_s = number
+        elif name in _PRICES and number is not None:
+            self._fields[_PRICES[name]] = round(number * 1_000_000, 9)
         elif name == "tags" and isinstance(value, list):
-            self._fields["tags"] = [str(tag) for tag in value]
+            self._fields["tags"] = self.drafting.texts(value, at)
         else:
             self.drafting.leave(*at, why=_why(name))
 
     def _information(self, name: str, value: Any) -> None:
         at = (*self.place, "model_info", name)
-        if name == "id" and value is not None:
-            self.id = str(value)
+        number = amount(value)
+        if name == "id" and text(value):
+            self.id = text(value)
         elif name in _CAPABILITIES and isinstance(value, bool):
             self._fields.setdefault("capabilities", {})[_CAPABILITIES[name]] = value
-        elif name == "mode" and value in _MODES:
+        elif name == "mode" and isinstance(value, str) and value in _MODES:
             protocol = _MODES[value]
             if protocol is not None:
                 self._fields["protocol"] = protocol
-        elif name in _PRICES and isinstance(value, int | float) and value >= 0:
-            self._fields[_PRICES[name]] = round(value * 1_000_000, 9)
+        elif name in _PRICES and number is not None:
+            self._fields[_PRICES[name]] = round(number * 1_000_000, 9)
         else:
             self.drafting.leave(*at, why="has no counterpart")
 

@@ -8,7 +8,18 @@ from routeradmin.catalog.files import yaml_source
 from routeradmin.catalog.files.draft import Draft, Remark
 from routeradmin.catalog.files.drafting import Drafting, Place
 from routeradmin.catalog.files.keys import environment_name, key_of
-from routeradmin.catalog.files.values import amount, mapping, sequence, whole
+from routeradmin.catalog.files.values import (
+    AMOUNT,
+    FLAG,
+    LIST,
+    TABLE,
+    TEXT,
+    WHOLE,
+    amount,
+    mapping,
+    text,
+    whole,
+)
 from routeradmin.catalog.files.vendors import OTHER, VENDORS, unresolved_url, with_v1
 from routeradmin.catalog.problems import Invalid, Problem
 
@@ -36,20 +47,39 @@ def parse(values: dict[str, Any], repeated: list[Remark]) -> Draft:
     drafting = Drafting(SOURCE, notes=repeated)
     if values.get("kind") != "ConfigMap":
         return from_values(values, drafting)
-    for name, text in mapping(values.get("data")).items():
-        inner, repeated = yaml_source.load(str(text).encode())
-        if "providers" in inner:
-            drafting.notes += repeated
-            drafting.note("data", name, what="was read out of the ConfigMap around it")
-            return from_values(inner, drafting, ("data", name))
-    raise Invalid([Problem("/data", "this ConfigMap holds no gateway file with providers")])
+    files = {name: _inner(file) for name, file in mapping(values.get("data")).items()}
+    name = next((name for name, (inner, _) in files.items() if "providers" in inner), None)
+    if name is None:
+        raise Invalid([Problem("/data", "this ConfigMap holds no gateway file with providers")])
+    for other in files:
+        if other != name:
+            drafting.leave("data", other, why="is another file of the ConfigMap")
+    inner, repeated = files[name]
+    drafting.notes += repeated
+    drafting.note("data", name, what="was read out of the ConfigMap around it")
+    return from_values(inner, drafting, ("data", name))
+
+
+def _inner(file: Any) -> tuple[dict[str, Any], list[Remark]]:
+    """What a ConfigMap's entry holds; beside the gateway's file anything may stand there."""
+    if not isinstance(file, str):
+        return {}, []
+    try:
+        return yaml_source.load(file.encode(errors="replace"))
+    except Invalid:
+        if "providers" in file:
+            raise
+        return {}, []
 
 
 def from_values(values: dict[str, Any], drafting: Drafting, root: Place = ()) -> Draft:
     reader = _Gateway(drafting, root)
-    for index, entry in enumerate(sequence(values.get("providers"))):
+    for index, entry in enumerate(drafting.read(LIST, values, "providers", root) or []):
         reader.provider(mapping(entry), (*root, "providers", index))
-    reader.router(mapping(values.get("router")), mapping(values.get("model_aliases")))
+    reader.router(
+        drafting.read(TABLE, values, "router", root) or {},
+        drafting.read(TABLE, values, "model_aliases", root) or {},
+    )
     for name in values:
         if name not in ("providers", "router", "model_aliases", "schema_version"):
             drafting.leave(*root, name, why="has no counterpart")
@@ -64,34 +94,39 @@ class _Gateway:
 
     def provider(self, entry: dict[str, Any], at: Place) -> None:
         """One provider: a credential, an endpoint, and a deployment for each of its models."""
-        drafting, name = self._drafting, str(entry.get("name") or "")
+        drafting, name = self._drafting, text(entry.get("name"))
         drafting.here = at
         if not name:
             drafting.leave(*at, why="has no name")
             return
-        kind = str(entry.get("provider_type") or name)
+        stated = drafting.read(TEXT, entry, "provider_type", at)
+        kind = stated or name
         vendor = VENDORS.get(kind, OTHER)
+        if stated and stated not in VENDORS:
+            what = "is no vendor known here: taken for one that speaks as OpenAI does"
+            drafting.note(*at, "provider_type", what=what)
         provider_id = drafting.provider(name, vendor)
-        if entry.get("enabled") is False:
+        if drafting.read(FLAG, entry, "enabled", at) is False:
             drafting.kinds["providers"][provider_id]["admin_state"] = "disabled"
-        key = key_of(entry.get("api_key"))
+        key = key_of(drafting.read(TEXT, entry, "api_key", at))
         account_id = drafting.account(provider_id, vendor, key, (*at, "api_key"))
         url = self._base_url(entry, kind, at)
         endpoint_id = drafting.endpoint(
             account_id, url, (*at, "base_url"), **self._endpoint(entry, at)
         )
         fields = {"protocol": vendor.protocol, **self._fields(entry, at)}
-        models = sequence(entry.get("models"))
+        models = drafting.read(LIST, entry, "models", at)
         if not models:
             drafting.note(*at, "models", what="are not named: models unknown, no route was made")
-        for model in map(str, models):
+        for model in drafting.texts(models or [], (*at, "models")):
             model_id = drafting.model(model)
             id = drafting.deployment(f"{name}-{model}", endpoint_id, model_id, **fields)
             drafting.target(drafting.route(model), id)
         self._rest(entry, at)
 
     def _base_url(self, entry: dict[str, Any], kind: str, at: Place) -> str:
-        vendor, base = VENDORS.get(kind, OTHER), entry.get("base_url")
+        vendor = VENDORS.get(kind, OTHER)
+        base = self._drafting.read(TEXT, entry, "base_url", at)
         variable = environment_name(base)
         if variable is not None:
             what = f"is the variable {variable}: give the endpoint its URL before it is used"
@@ -101,7 +136,7 @@ class _Gateway:
             what = f"is missing, and {kind} has no well-known URL: give it before it is used"
             self._drafting.note(*at, "base_url", what=what)
             return unresolved_url(kind)
-        url = with_v1(str(base or vendor.base_url), vendor)
+        url = with_v1(base or str(vendor.base_url), vendor)
         if base and url != base:
             self._drafting.note(
                 *at, "base_url", what="was completed to the path that calls go below"
@@ -110,21 +145,23 @@ class _Gateway:
 
     def _endpoint(self, entry: dict[str, Any], at: Place) -> dict[str, Any]:
         more: dict[str, Any] = {}
-        timeout_s = amount(entry.get("timeout"))
+        drafting = self._drafting
+        timeout_s = drafting.read(AMOUNT, entry, "timeout", at)
         if timeout_s:
             more["total_timeout_s"] = timeout_s
-        headers = {_HEADERS[name]: str(entry[name]) for name in _HEADERS if entry.get(name)}
-        if headers:
+        stated = {header: drafting.read(TEXT, entry, name, at) for name, header in _HEADERS.items()}
+        if headers := {header: value for header, value in stated.items() if value}:
             more["headers"] = headers
-        if "health_check" in entry:
-            more["probe"] = self._probe(mapping(entry["health_check"]), (*at, "health_check"))
+        check = drafting.read(TABLE, entry, "health_check", at)
+        if check is not None:
+            more["probe"] = self._probe(check, (*at, "health_check"))
         return more
 
     def _probe(self, check: dict[str, Any], at: Place) -> dict[str, Any]:
         probe: dict[str, Any] = {"mode": "models"}
         for name, field in (("interval", "interval_s"), ("failure_threshold", "failure_threshold")):
-            if whole(check.get(name)):
-                probe[field] = check[name]
+            if count := self._drafting.read(WHOLE, check, name, at):
+                probe[field] = count
         for name in check:
             if name not in ("interval", "failure_threshold"):
                 why = "has no counterpart: probes ask the endpoint for its models"
@@ -133,21 +170,24 @@ class _Gateway:
 
     def _fields(self, entry: dict[str, Any], at: Place) -> dict[str, Any]:
         fields: dict[str, Any] = {}
-        weight = amount(entry.get("weight"))
+        drafting = self._drafting
+        weight = drafting.read(AMOUNT, entry, "weight", at)
         if weight is not None:
             fields["weight"] = round(max(weight, 1.0))
-        if whole(entry.get("priority")) is not None:
-            fields["priority"] = entry["priority"]
+        priority = drafting.read(WHOLE, entry, "priority", at)
+        if priority is not None:
+            fields["priority"] = priority
         for name, limit in _LIMITS.items():
-            if whole(entry.get(name)):
-                fields[limit] = entry[name]
-            elif entry.get(name) == 0:
-                self._drafting.note(*at, name, what="0 is no limit in the source: none was set")
-        tags = [str(tag) for tag in sequence(entry.get("tags"))]
+            count = drafting.read(WHOLE, entry, name, at)
+            if count:
+                fields[limit] = count
+            elif count is not None:
+                drafting.note(*at, name, what="0 is no limit in the source: none was set")
+        tags = drafting.texts(drafting.read(LIST, entry, "tags", at) or [], (*at, "tags"))
         return {**fields, "tags": tags} if tags else fields
 
     def _rest(self, entry: dict[str, Any], at: Place) -> None:
-        retries = whole(entry.get("max_retries"))
+        retries = self._drafting.read(WHOLE, entry, "max_retries", at)
         if retries is not None:
             self._retries.setdefault(retries, []).append((*at, "max_retries"))
         for name in entry:
@@ -158,21 +198,27 @@ class _Gateway:
         at: Place = (*self._root, "router")
         self._drafting.here = at
         strategy = router.get("strategy", FORMAT_DEFAULT)
-        if strategy in STRATEGIES:
+        if isinstance(strategy, str) and strategy in STRATEGIES:
             self._drafting.defaults["strategy"] = strategy
         else:
             self._drafting.leave(*at, "strategy", why="is no strategy known here")
         tables = {
             "retry": self._retry(),
             "cooldown": self._breaker(
-                mapping(router.get("circuit_breaker")), (*at, "circuit_breaker")
+                self._drafting.read(TABLE, router, "circuit_breaker", at) or {},
+                (*at, "circuit_breaker"),
             ),
         }
         tables = {name: table for name, table in tables.items() if table}
         if tables:
             self._drafting.defaults["policy_id"] = self._drafting.policy(SOURCE, **tables)
-        for name, target in {**aliases, **mapping(router.get("model_aliases"))}.items():
-            self._drafting.alias(name, str(target))
+        own = self._drafting.read(TABLE, router, "model_aliases", at) or {}
+        for links, place in ((aliases, self._root), (own, at)):
+            for name in links:
+                if target := text(links[name]):
+                    self._drafting.alias(name, target)
+                else:
+                    self._drafting.leave(*place, "model_aliases", name, why="names no model")
         for name in router:
             if name not in ("strategy", "circuit_breaker", "model_aliases"):
                 self._drafting.leave(*at, name, why="has no counterpart")
@@ -196,11 +242,11 @@ class _Gateway:
         for name, value in breaker.items():
             if name in names and whole(value):
                 table[names[name]] = value
-            elif name == "recovery_timeout" and amount(value):
+            elif name == "recovery_timeout" and (length_s := amount(value)):
                 same = ("rate_limited_base_s", "transient_base_s", "unauthorized_s", "not_found_s")
-                table |= dict.fromkeys(same, value)
-                table["transient_cap_s"] = max(60, value)
-                table["rate_limited_cap_s"] = max(1800, value)
+                table |= dict.fromkeys(same, length_s)
+                table["transient_cap_s"] = max(60.0, length_s)
+                table["rate_limited_cap_s"] = max(1800.0, length_s)
             else:
                 self._drafting.leave(*at, name, why="has no counterpart")
         return table

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from routeradmin.catalog.files.drafting import Drafting
 from routeradmin.catalog.files.keys import key_of
 from routeradmin.catalog.files.litellm_fallbacks import Fallbacks
+from routeradmin.catalog.files.values import AMOUNT, TABLE, text
 
 STRATEGIES = {
     "simple-shuffle": "simple_shuffle",
@@ -37,8 +38,7 @@ class Settings:
     def __init__(self, values: dict[str, Any], drafting: Drafting) -> None:
         self._drafting = drafting
         self._sections = {
-            name: values[name] if isinstance(values.get(name), dict) else {}
-            for name in self.SECTIONS
+            name: drafting.read(TABLE, values, name, ()) or {} for name in self.SECTIONS
         }
         self.timeout_s = self._number("request_timeout") or self._number("timeout")
 
@@ -67,10 +67,7 @@ class Settings:
         found = self._find(name)
         if found is None:
             return None
-        if isinstance(found[1], bool) or not isinstance(found[1], int | float) or found[1] < 0:
-            self._drafting.leave(found[0], name, why="must be a number of 0 or more")
-            return None
-        return float(found[1])
+        return self._drafting.fit(AMOUNT, found[1], (found[0], name))
 
     def _strategy(self) -> None:
         found = self._find("routing_strategy")
@@ -88,14 +85,15 @@ class Settings:
 
     def _aliases(self) -> None:
         section, links = self._find("model_group_alias") or ("", {})
-        for name, target in links.items() if isinstance(links, dict) else ():
+        links = self._drafting.fit(TABLE, links, (section, "model_group_alias")) or {}
+        for name, target in links.items():
             place = (section, "model_group_alias", name)
             if isinstance(target, dict):
                 if target.get("hidden"):
                     self._drafting.leave(*place, "hidden", why="aliases are always listed")
                 target = target.get("model")
-            if target:
-                self._drafting.alias(str(name), str(target))
+            if model := text(target):
+                self._drafting.alias(name, model)
             else:
                 self._drafting.leave(*place, why="names no model")
 
@@ -113,7 +111,7 @@ class Settings:
                 self._drafting.note("router_settings", "num_retries", what="was cut to 15")
         if wait_s:
             # the wait after the first round is twice the base
-            table["backoff_base_ms"] = min(int(wait_s * 500), 3_600_000)
+            table["backoff_base_ms"] = int(min(wait_s * 500, 3_600_000))
         return table
 
     def _cooldown(self) -> dict[str, Any]:

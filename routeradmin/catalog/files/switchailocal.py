@@ -9,7 +9,7 @@ from routeradmin.catalog.files.draft import Draft, Remark
 from routeradmin.catalog.files.drafting import Drafting, Place
 from routeradmin.catalog.files.switchailocal_keys import GROUPS, Entry, entries_of
 from routeradmin.catalog.files.switchailocal_settings import Settings
-from routeradmin.catalog.files.values import mapping, sequence
+from routeradmin.catalog.files.values import LIST, TABLE, WHOLE
 
 SOURCE = "switchailocal"
 NEW_LAYOUT = 8
@@ -21,18 +21,19 @@ def parse(values: dict[str, Any], repeated: list[Remark]) -> Draft:
 
 
 def from_values(values: dict[str, Any], drafting: Drafting) -> Draft:
-    version = values.get("config-version")
-    is_new = isinstance(version, int) and version >= NEW_LAYOUT
-    groups = mapping(values.get("api-keys")) if is_new else values
+    version = drafting.read(WHOLE, values, "config-version", ())
+    is_new = version is not None and version >= NEW_LAYOUT
+    groups = (drafting.read(TABLE, values, "api-keys", ()) or {}) if is_new else values
     root: Place = ("api-keys",) if is_new else ()
     settings = Settings(values, drafting, is_new=is_new)
     routes = _Routes(drafting)
     for group in groups:
         if group in GROUPS:
-            for index, entry in enumerate(sequence(groups[group])):
+            for index, entry in enumerate(drafting.read(LIST, groups, group, root) or []):
                 place = (*root, group, index)
                 drafting.here = place
-                for one in entries_of(drafting, group, mapping(entry), place, settings.proxy):
+                stated = drafting.fit(TABLE, entry, place) or {}
+                for one in entries_of(drafting, group, stated, place, settings.proxy):
                     routes.add(one, force_prefix=settings.force_prefix)
         elif is_new:
             drafting.leave(*root, group, why="is a group of providers that is not known here")

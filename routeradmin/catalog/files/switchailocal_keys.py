@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from routeradmin.catalog.files.drafting import Drafting, Place
 from routeradmin.catalog.files.keys import Key, key_of
-from routeradmin.catalog.files.values import mapping, sequence, whole
+from routeradmin.catalog.files.values import FLAG, LIST, TABLE, TEXT, WHOLE, Kind, text
 from routeradmin.catalog.files.vendors import OTHER, VENDORS, Vendor, unresolved_url, with_v1
 
 GROUPS: dict[str, tuple[str, Vendor]] = {
@@ -26,6 +26,7 @@ _ENTRY = {
     *("name", "api-key", "api-keys", "api-key-entries", "base-url", "prefix", "proxy-url"),
     *("priority", "weight", "models", "excluded-models", "disabled", "headers"),
 }
+_OF_A_KEY = {"api-key", "proxy-url", "priority", "weight"}
 _MODEL = {"name", "alias", "display-name", "max-context-length", "input-modalities"}
 
 
@@ -54,12 +55,15 @@ def entries_of(
 ) -> Iterator[Entry]:
     """Keys of one entry that share proxy, priority and weight are credentials of one deployment."""
     default_name, vendor = GROUPS[group]
-    provider_id = drafting.provider(str(entry.get("name") or default_name), vendor)
+    name = drafting.read(TEXT, entry, "name", at) or default_name
+    provider_id = drafting.provider(name, vendor)
     together: dict[tuple[str, int, int | None], list[_KeyLine]] = {}
-    for line in _key_lines(entry, at, proxy):
+    for line in _key_lines(drafting, entry, at, proxy):
         together.setdefault((line.proxy, line.priority, line.weight), []).append(line)
-    excluded = [str(one) for one in sequence(entry.get("excluded-models"))]
-    off = "*" in excluded or entry.get("disabled") is True
+    listed = drafting.read(LIST, entry, "excluded-models", at) or []
+    excluded = drafting.texts(listed, (*at, "excluded-models"))
+    off = drafting.read(FLAG, entry, "disabled", at) is True or "*" in excluded
+    prefix = drafting.read(TEXT, entry, "prefix", at) or ""
     if off:
         drafting.note(*at, what="is switched off or excludes every model: disabled")
     for lines in together.values():
@@ -73,34 +77,55 @@ def entries_of(
         if off:
             fields["admin_state"] = "disabled"
         served = _models(drafting, provider_id, endpoint_id, entry, at, excluded, fields)
-        yield Entry(str(entry.get("prefix") or ""), lines[0].priority, served)
+        yield Entry(prefix, lines[0].priority, served)
     for name in entry:
         if name not in _ENTRY:
             drafting.leave(*at, name, why="has no counterpart")
 
 
-def _key_lines(entry: dict[str, Any], at: Place, proxy: str) -> Iterator[_KeyLine]:
+def _key_lines(
+    drafting: Drafting, entry: dict[str, Any], at: Place, proxy: str
+) -> Iterator[_KeyLine]:
     lines: list[tuple[Any, dict[str, Any], Place]] = []
-    for index, one in enumerate(sequence(entry.get("api-key-entries"))):
-        place = (*at, "api-key-entries", index, "api-key")
-        lines.append((mapping(one).get("api-key"), mapping(one), place))
-    for index, one in enumerate(sequence(entry.get("api-keys"))):
+    for index, one in enumerate(drafting.read(LIST, entry, "api-key-entries", at) or []):
+        place = (*at, "api-key-entries", index)
+        own = drafting.fit(TABLE, one, place) or {}
+        for unknown in sorted(own.keys() - _OF_A_KEY):
+            drafting.leave(*place, unknown, why="has no counterpart")
+        lines.append((own.get("api-key"), own, (*place, "api-key")))
+    for index, one in enumerate(drafting.read(LIST, entry, "api-keys", at) or []):
         lines.append((one, {}, (*at, "api-keys", index)))
     if "api-key" in entry or not lines:
         lines.append((entry.get("api-key"), {}, (*at, "api-key")))
+    default = _order(drafting, entry, at, _Order(proxy))
     for value, own, place in lines:
-        stated = {**entry, **own}
-        yield _KeyLine(
-            value,
-            place,
-            str(stated.get("proxy-url") or proxy),
-            _number(stated.get("priority")) or 0,
-            whole(stated.get("weight")),
-        )
+        order = _order(drafting, own, place[:-1], default) if own else default
+        yield _KeyLine(drafting.fit(TEXT, value, place), place, *order)
 
 
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+class _Order(NamedTuple):
+    """What an entry says of all its keys, or a key of itself."""
+
+    proxy: str
+    priority: int = 0
+    weight: int | None = None
+
+
+def _order(drafting: Drafting, stated: dict[str, Any], at: Place, default: _Order) -> _Order:
+    proxy = drafting.read(TEXT, stated, "proxy-url", at)
+    priority = drafting.read(_SIGNED, stated, "priority", at)
+    weight = drafting.read(WHOLE, stated, "weight", at)
+    return _Order(
+        proxy or default.proxy,
+        default.priority if priority is None else priority,
+        default.weight if weight is None else weight,
+    )
+
+
+_SIGNED: Kind[int] = Kind(
+    lambda one: one if isinstance(one, int) and not isinstance(one, bool) else None,
+    "a whole number",
+)
 
 
 def _accounts(
@@ -129,9 +154,9 @@ def _endpoint(
     at: Place,
     proxy: str,
 ) -> str:
-    base = entry.get("base-url")
+    base = drafting.read(TEXT, entry, "base-url", at)
     if base or vendor.base_url:
-        url = with_v1(str(base or vendor.base_url), vendor)
+        url = with_v1(base or str(vendor.base_url), vendor)
         if base and url != base:
             drafting.note(*at, "base-url", what="was completed to the path that calls go below")
     else:
@@ -140,8 +165,9 @@ def _endpoint(
     more: dict[str, Any] = {}
     if proxy:
         more["proxy"] = proxy
-    headers = {name: str(value) for name, value in mapping(entry.get("headers")).items()}
-    if headers:
+    given = drafting.read(TABLE, entry, "headers", at) or {}
+    stated = {name: drafting.read(TEXT, given, name, (*at, "headers")) for name in given}
+    if headers := {name: value for name, value in stated.items() if value is not None}:
         more["headers"] = headers
     return drafting.endpoint(account_id, url, (*at, "base-url"), **more)
 
@@ -158,16 +184,19 @@ def _models(
     """Several aliases of one upstream name are one deployment."""
     served: list[tuple[str, str]] = []
     deployments: dict[str, str] = {}
-    models = sequence(entry.get("models"))
+    models = drafting.read(LIST, entry, "models", at) or []
     if not models:
         what = "names no model: models unknown, the source knew them by heart; no route was made"
         drafting.note(*at, "models", what=what)
         for order in (one for one in ("priority", "weight") if one in entry):
             drafting.leave(*at, order, why="orders routes, and none was made: set it on theirs")
     for index, model in enumerate(models):
-        stated = mapping(model) or {"name": str(model)}
         place = (*at, "models", index)
-        name = str(stated.get("name") or "")
+        stated = model if isinstance(model, dict) else {"name": model}
+        name = text(stated.get("name"))
+        if not name:
+            drafting.leave(*place, why="names no model")
+            continue
         if any(fnmatchcase(name, pattern) for pattern in excluded if pattern != "*"):
             drafting.note(*place, what="is among the excluded models: left out")
             continue
@@ -176,19 +205,22 @@ def _models(
             deployments[name] = drafting.deployment(
                 f"{provider_id}-{name}", endpoint_id, drafting.model(name), **more
             )
-        served.append((str(stated.get("alias") or name), deployments[name]))
+        alias = drafting.read(TEXT, stated, "alias", place)
+        served.append((alias or name, deployments[name]))
     return served
 
 
 def _described(drafting: Drafting, model: dict[str, Any], at: Place) -> dict[str, Any]:
     capabilities: dict[str, Any] = {}
-    if whole(model.get("max-context-length")):
-        capabilities["context_window"] = model["max-context-length"]
-    if isinstance(model.get("input-modalities"), list):
-        capabilities["vision"] = "image" in model["input-modalities"]
-        capabilities["audio"] = "audio" in model["input-modalities"]
+    if window := drafting.read(WHOLE, model, "max-context-length", at):
+        capabilities["context_window"] = window
+    modalities = drafting.read(LIST, model, "input-modalities", at)
+    if modalities is not None:
+        capabilities["vision"] = "image" in modalities
+        capabilities["audio"] = "audio" in modalities
     for name in model:
         if name not in _MODEL:
             drafting.leave(*at, name, why="has no counterpart")
     fields = {"capabilities": capabilities} if capabilities else {}
-    return {**fields, "name": str(model["display-name"])} if model.get("display-name") else fields
+    shown = drafting.read(TEXT, model, "display-name", at)
+    return {**fields, "name": shown} if shown else fields

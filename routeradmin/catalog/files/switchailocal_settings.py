@@ -6,7 +6,15 @@ from typing import Any
 
 from routeradmin.catalog.files.drafting import Drafting
 from routeradmin.catalog.files.switchailocal_keys import GROUPS
-from routeradmin.catalog.files.values import duration_s, mapping, sequence, whole
+from routeradmin.catalog.files.values import (
+    DURATION,
+    FLAG,
+    LIST,
+    TABLE,
+    TEXT,
+    WHOLE,
+    text,
+)
 
 STRATEGIES = {
     "round-robin": "round_robin",
@@ -31,17 +39,21 @@ class Settings:
         self._values = values
         self._drafting = drafting
         self._is_new = is_new
-        self.proxy = str(values.get("proxy-url") or "")
-        self.force_prefix = values.get("force-model-prefix") is True
+        self.proxy = drafting.read(TEXT, values, "proxy-url", ()) or ""
+        self.force_prefix = drafting.read(FLAG, values, "force-model-prefix", ()) is True
+        self._quota = self._table("quota-exceeded")
 
     def apply(self) -> None:
         """Defaults, policy and waits, once all routes are known."""
-        self._routing(mapping(self._values.get("routing")))
+        self._routing(self._table("routing"))
         self._policy()
         self._waiting()
         self._auto()
-        self._quota(mapping(self._values.get("quota-exceeded")))
+        self._list_quota()
         self._list_the_rest()
+
+    def _table(self, name: str) -> dict[str, Any]:
+        return self._drafting.read(TABLE, self._values, name, ()) or {}
 
     def _routing(self, routing: dict[str, Any]) -> None:
         stated = routing.get("strategy", "round-robin")
@@ -53,8 +65,8 @@ class Settings:
         if strategy == "simple_shuffle":
             what = "became simple_shuffle: the same shares by weight, drawn at random"
             self._drafting.note("routing", "strategy", what=what)
-        if routing.get("session-affinity") is True:
-            ttl_s = duration_s(routing.get("session-affinity-ttl"))
+        ttl_s = self._drafting.read(DURATION, routing, "session-affinity-ttl", ("routing",))
+        if self._drafting.read(FLAG, routing, "session-affinity", ("routing",)):
             for route in self._drafting.kinds["routes"].values():
                 route["affinity_ttl_s"] = AFFINITY_TTL_S if ttl_s is None else ttl_s
         for name in routing:
@@ -63,19 +75,22 @@ class Settings:
 
     def _policy(self) -> None:
         retry: dict[str, Any] = {}
-        rounds = whole(self._values.get("request-retry"))
+        drafting = self._drafting
+        rounds = drafting.read(WHOLE, self._values, "request-retry", ())
         if rounds is not None:
             retry["max_attempts"] = min(rounds + 1, 16)
-        streaming = mapping(self._values.get("streaming"))
-        bootstrap = whole(streaming.get("bootstrap-retries", self._values.get("bootstrap-retries")))
+        streaming = self._table("streaming")
+        bootstrap = drafting.read(WHOLE, streaming, "bootstrap-retries", ("streaming",))
+        if bootstrap is None:
+            bootstrap = drafting.read(WHOLE, self._values, "bootstrap-retries", ())
         if bootstrap is not None:
             retry["stream_max_attempts"] = min(bootstrap + 1, 16)
         for name in streaming:
             if name != "bootstrap-retries":
-                self._drafting.leave("streaming", name, why="has no counterpart")
+                drafting.leave("streaming", name, why="has no counterpart")
         turn: dict[str, Any] = {}
-        rotate = mapping(self._values.get("quota-exceeded")).get("switch-project")
-        if isinstance(rotate, bool):
+        rotate = drafting.read(FLAG, self._quota, "switch-project", ("quota-exceeded",))
+        if rotate is not None:
             turn["rotate"] = rotate
         tables = {"retry": retry, "turn": turn, "cooldown": self._cooldown()}
         stated = {name: table for name, table in tables.items() if table}
@@ -85,16 +100,17 @@ class Settings:
 
     def _cooldown(self) -> dict[str, Any]:
         table: dict[str, Any] = {}
-        if self._values.get("disable-cooling") is True:
+        if self._drafting.read(FLAG, self._values, "disable-cooling", ()):
             table["enabled"] = False
-        seconds = whole(self._values.get("transient-error-cooldown-seconds"))
+        name = "transient-error-cooldown-seconds"
+        seconds = self._drafting.read(WHOLE, self._values, name, ())
         if seconds:
             table |= {"transient_base_s": seconds, "transient_cap_s": max(60, seconds)}
         return table
 
     def _waiting(self) -> None:
         """A turn waits for a recovery that comes within the interval; 0 waits for none."""
-        seconds = duration_s(self._values.get("max-retry-interval"))
+        seconds = self._drafting.read(DURATION, self._values, "max-retry-interval", ())
         if seconds:
             for route in self._drafting.kinds["routes"].values():
                 route |= {"when_exhausted": "wait", "max_wait_s": seconds}
@@ -102,16 +118,17 @@ class Settings:
     def _auto(self) -> None:
         aliases = {route["alias"] for route in self._drafting.kinds["routes"].values()}
         found = []
-        for index, name in enumerate(sequence(self._values.get("auto-model-priority"))):
-            if str(name) in aliases:
-                found.append(str(name))
+        listed = self._drafting.read(LIST, self._values, "auto-model-priority", ()) or []
+        for index, name in enumerate(text(one) for one in listed):
+            if name in aliases:
+                found.append(name)
             else:
                 self._drafting.leave("auto-model-priority", index, why="names no model of the file")
         if found:
             self._drafting.defaults["auto_priority"] = found
 
-    def _quota(self, quota: dict[str, Any]) -> None:
-        for name in quota:
+    def _list_quota(self) -> None:
+        for name in self._quota:
             if name == "switch-preview-model":
                 why = "names no preview models: list them in the route's preview"
                 self._drafting.leave("quota-exceeded", name, why=why)
@@ -121,11 +138,11 @@ class Settings:
     def _list_the_rest(self) -> None:
         for name, value in self._values.items():
             if name == "api-keys" and not self._is_new:
-                for index, _ in enumerate(sequence(value)):
+                for index, _ in enumerate(self._drafting.fit(LIST, value, (name,)) or []):
                     why = "is a key of a client: create an API key instead"
                     self._drafting.leave(name, index, why=why)
             elif name != "api-keys" and name not in _MAPPED and name not in GROUPS:
                 self._drafting.leave(name, why="has no counterpart")
-        if not self._is_new and not sequence(self._values.get("api-keys")):
+        if not self._is_new and not self._values.get("api-keys"):
             what = "are missing: the source asked its clients for none, here they need one"
             self._drafting.note("api-keys", what=what)
