@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,8 @@ from tests.process.conftest import BOOTSTRAP, Make
 from tests.process.server import Server, until
 
 pytestmark = pytest.mark.slow
+
+USUAL_PORT = 18999  # of the fixture's providers, which other tests' demos take too
 
 
 def watch(server: Server, seen: set[str]) -> bool:
@@ -57,8 +62,18 @@ def ways(turn: dict[str, Any]) -> set[str]:
     return found
 
 
+@contextmanager
+def taken(port: int) -> Iterator[None]:
+    with socket.socket() as listener:
+        with suppress(OSError):  # another demo has it
+            listener.bind(("127.0.0.1", port))
+            listener.listen()
+        yield
+
+
 def test_the_first_minute_shows_cooldowns_recovery_tiers_and_fallback(tmp_path: Path) -> None:
-    server = Server(bring(tmp_path / "demo"), ("--demo",), BOOTSTRAP).start()
+    with taken(USUAL_PORT):  # so that it gets one of its own, which is free at the next start too
+        server = Server(bring(tmp_path / "demo"), ("--demo",), BOOTSTRAP).start()
     seen: set[str] = set()
     try:
         until(lambda: watch(server, seen), 60, pause_s=0.5)
