@@ -21,3 +21,8 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 STATIC_ROOT.mkdir(exist_ok=True)  # noqa: F405  # the static files' middleware warns without it
+
+if not DATABASE_URL:  # noqa: F405
+    # A file, as it is served from: threads that share a database in memory do not wait for each
+    # other's locks, whatever the timeout.
+    DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}  # noqa: F405
