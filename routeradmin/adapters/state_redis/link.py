@@ -12,6 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from contextvars import Context
 from threading import Lock
 from typing import Any
 
@@ -164,14 +165,17 @@ class Link:
     def _kick(self) -> None:
         if self.is_up and self._queue and (self._pump is None or self._pump.done()):
             assert self._loop is not None  # noqa: S101
-            self._pump = self._loop.create_task(self._drain())
+            # Not in the context of the request that happens to be the first one in line.
+            self._pump = self._loop.create_task(self._drain(), context=Context())
 
     async def _drain(self) -> None:
         """One call at a time: while it is under way the next one's steps come together."""
         in_line_s = 0.0
         while self._queue and self.is_up:
             flying = self._flying = self._take()
-            self._begin_to_wait(min(in_line_s, self._limit_s * (1 - LEAST_SHARE)))
+            stood_s = min(in_line_s, self._limit_s * (1 - LEAST_SHARE))
+            has_left_some = bool(self._queue)  # what comes now came while this call is under way
+            self._begin_to_wait(stood_s)
             try:
                 answers = await self._run([step for step, _ in flying])
             except (RedisError, OSError, Unreachable) as problem:
@@ -182,7 +186,7 @@ class Link:
             if self._flying is not flying:  # given up meanwhile
                 return
             self._flying = []
-            in_line_s = self._waiting.waited_s
+            in_line_s = self._waiting.waited_s - (0.0 if has_left_some else stood_s)
             for (step, then), answer in zip(flying, answers, strict=True):
                 if answer and answer[0] == "failed":
                     log.error("a step failed in Redis: %s", answer[1])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 
 from routeradmin.engine.state import CandidateKey
 
 PAUSE_S = 0.0002  # after a count, for each of its candidates: many times what it costs Redis
-MOST = 256  # candidates of one count
+MOST = 256  # candidates of one count, which so begins after 51 ms at most
 
 Count = Callable[[Sequence[CandidateKey], float], Awaitable[bool]]
 
@@ -20,6 +21,7 @@ class Recounts:
     Everybody's count begins after they asked, so that none is refused for a slot that was given
     back before. Who asks soon after a count waits with the others for the next one: where all of a
     pool is at its limits and everybody is refused, that is a few percent of Redis, not all of it.
+    Where even one count would be of too many candidates, the rest is refused as things are known.
     """
 
     def __init__(
@@ -38,12 +40,13 @@ class Recounts:
 
     async def ask(self, keys: Sequence[CandidateKey], now: float) -> bool:
         """Whether these were counted, as ``StateStore.recount`` says."""
-        while self._next is not None and len(self._keys) + len(keys) > MOST:
-            await asyncio.wait({self._next})
-        self._keys.update(dict.fromkeys(keys))
-        self._now = now
+        together = self._keys | dict.fromkeys(keys)
+        if len(together) > MOST:
+            return False
+        self._keys, self._now = together, now
         if self._next is None:
-            self._next = asyncio.create_task(self._together())
+            running = asyncio.get_running_loop()
+            self._next = running.create_task(self._together(), context=Context())
         return await asyncio.shield(self._next)
 
     async def _together(self) -> bool:
