@@ -11,6 +11,7 @@ from routeradmin.adapters.simulated.provider import SimulatedProvider
 from routeradmin.adapters.simulated.wire import Wire
 
 START_LIMIT_S = 10
+TURNS_OF_ACCEPTING = 4  # of the loop, from taking a connection to its protocol's knowing of it
 
 
 @asynccontextmanager
@@ -30,9 +31,17 @@ async def running(
         bound = server.sockets[0].getsockname()[1]
         yield f"http://{f'[{host}]' if ':' in host else host}:{bound}"
     finally:
+        # Closing forgets what it has taken and not yet handed to a protocol.
+        await _taken()
         server.close()
+        await _taken()
         await asyncio.gather(*(connection.abort() for connection in list(connections)))
         await server.wait_closed()
+
+
+async def _taken() -> None:
+    for _ in range(TURNS_OF_ACCEPTING):
+        await asyncio.sleep(0)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 import subprocess
@@ -44,6 +45,24 @@ def test_leaving_ends_open_calls_and_frees_the_port() -> None:
     assert provider.calls()["aborted"] == 1
     with socket.create_server(raw.address):
         pass
+
+
+@pytest.mark.parametrize("turns", range(5))
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_leaving_closes_connections_that_are_only_being_taken(run: object, turns: int) -> None:
+    async def come_and_leave() -> socket.socket:
+        async with running() as url:
+            caller = socket.create_connection(Raw(url).address, timeout=5)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        return caller
+
+    with run(come_and_leave()) as caller:
+        try:
+            assert caller.recv(1) == b""
+        except ConnectionResetError:
+            pass
+    gc.collect()  # what is left open warns now
 
 
 def test_a_port_that_is_taken_is_an_error_for_the_caller() -> None:
