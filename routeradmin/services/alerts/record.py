@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from routeradmin.alerting.models import AlertEvent, Delivery, Incident, Undelivered, Webhook
 from routeradmin.services import publishing
@@ -40,9 +40,15 @@ def claim(runtime: Runtime, living: Collection[str]) -> list[tuple[str, Waiting]
         over = Q(due_at__lt=datetime.fromtimestamp(now - STALE_S, UTC))
         Undelivered.objects.filter(over | Q(webhook__is_enabled=False)).delete()
         rows = Undelivered.objects.exclude(type__in=OWN, process__in=living)
-        found = [(row.webhook.uid, _waiting(row)) for row in rows.select_related("webhook")]
-        rows.update(process=runtime.process_id)
-    return found
+        return _made_ours(runtime, rows)
+
+
+def _made_ours(runtime: Runtime, rows: QuerySet[Undelivered]) -> list[tuple[str, Waiting]]:
+    """Those that were read and no others: what is written meanwhile stays its process's."""
+    read = list(rows.select_related("webhook"))
+    ids = [row.pk for row in read]
+    Undelivered.objects.filter(pk__in=ids).update(process=runtime.process_id)
+    return [(row.webhook.uid, _waiting(row)) for row in read]
 
 
 def _waiting(row: Undelivered) -> Waiting:

@@ -211,3 +211,24 @@ def test_a_database_that_fails_holds_up_no_alert(
     monkeypatch.setattr(record, "write", fail)
     look_and_send(runtime)
     assert len(hook.got) == 1
+
+
+def test_what_is_written_during_a_claim_stays_its_process_s(
+    runtime: Runtime, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = webhook(runtime, hook.url)
+    read = on_its_way(runtime)
+    before, runtime.process_id = runtime.process_id, "next"
+    written: list[Message] = []
+    waiting = record._waiting
+
+    def meanwhile(found: Undelivered) -> Waiting:
+        runtime.process_id = before
+        written.append(on_its_way(runtime))
+        runtime.process_id = "next"
+        return waiting(found)
+
+    monkeypatch.setattr(record, "_waiting", meanwhile)
+    assert [one.message for _, one in record.claim(runtime, ())] == [read]
+    assert Undelivered.objects.get(message_id=written[0].id).process == before
+    assert record.is_ours(runtime, row.uid, read)
