@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+CLAIM_EVERY_S = 60.0  # about as long as a process that was killed counts as one that lives
+
 
 class Alerts:
     """``look`` and ``send`` are the worker's jobs. What was written down may be behind while the
@@ -32,6 +34,7 @@ class Alerts:
         self.incidents = Incidents()
         self._written: set[record.Key] = set()
         self._led = self._has_read = False
+        self._claimed_at = 0.0
         self._runtime: Runtime | None = None
         self.outbox = Outbox(self.targets, self._note, self._is_ours)
 
@@ -56,6 +59,8 @@ class Alerts:
         self._led = True
         if not self._has_read:
             await self._take_over(runtime)
+        elif runtime.clock() - self._claimed_at >= CLAIM_EVERY_S:
+            await self._claim_left(runtime)
 
     async def _take_over(self, runtime: Runtime) -> None:
         kept: list[tuple[Condition, float]] = []
@@ -69,11 +74,22 @@ class Alerts:
         if not await _on_writer(runtime, read):
             return
         self._has_read = True
+        self._claimed_at = runtime.clock()
         for webhook, waiting in on_its_way:
             self.outbox.resume(webhook, waiting)
         for condition, began_at in kept:
             self.incidents.adopt(condition, began_at, runtime.clock())
             self._written.add(condition.key)
+
+    async def _claim_left(self, runtime: Runtime) -> None:
+        """What a process told of itself and had on its way when it was killed: nobody else looks,
+        and at the takeover it may still have counted as living."""
+        left: list[tuple[str, Waiting]] = []
+        living = _living(runtime)
+        if await _on_writer(runtime, lambda: left.extend(record.claim_left(runtime, living))):
+            self._claimed_at = runtime.clock()
+            for webhook, waiting in left:
+                self.outbox.resume(webhook, waiting)
 
     async def _write(self, runtime: Runtime) -> None:
         """Tried again at the next look where it fails."""

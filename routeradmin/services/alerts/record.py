@@ -35,12 +35,23 @@ def open_ones() -> list[tuple[Condition, float]]:
 def claim(runtime: Runtime, living: Collection[str]) -> list[tuple[str, Waiting]]:
     """By webhook, what is on its way still: from now on it is this process's to deliver. But for
     what ``living`` processes tell of themselves. Raises DatabaseError."""
-    now = runtime.clock()
     with transaction.atomic():
-        over = Q(due_at__lt=datetime.fromtimestamp(now - STALE_S, UTC))
-        Undelivered.objects.filter(over | Q(webhook__is_enabled=False)).delete()
+        Undelivered.objects.filter(_past(runtime)).delete()
         rows = Undelivered.objects.exclude(type__in=OWN, process__in=living)
         return _made_ours(runtime, rows)
+
+
+def claim_left(runtime: Runtime, living: Collection[str]) -> list[tuple[str, Waiting]]:
+    """The same of what processes left that are not ``living`` any more. Raises DatabaseError."""
+    with transaction.atomic():
+        rows = Undelivered.objects.exclude(process__in=living)
+        return _made_ours(runtime, rows.exclude(_past(runtime)))
+
+
+def _past(runtime: Runtime) -> Q:
+    """What is sent no more."""
+    since = datetime.fromtimestamp(runtime.clock() - STALE_S, UTC)
+    return Q(due_at__lt=since) | Q(webhook__is_enabled=False)
 
 
 def _made_ours(runtime: Runtime, rows: QuerySet[Undelivered]) -> list[tuple[str, Waiting]]:

@@ -13,7 +13,7 @@ from routeradmin.alerting.models import Delivery, Incident, Undelivered, Webhook
 from routeradmin.catalog.document import Document
 from routeradmin.engine.objects import AdminState
 from routeradmin.services import changes
-from routeradmin.services.alerts import record
+from routeradmin.services.alerts import alerts, record
 from routeradmin.services.alerts.alerts import Alerts
 from routeradmin.services.alerts.messages import Message, made
 from routeradmin.services.alerts.outbox import Waiting
@@ -232,3 +232,67 @@ def test_what_is_written_during_a_claim_stays_its_process_s(
     assert [one.message for _, one in record.claim(runtime, ())] == [read]
     assert Undelivered.objects.get(message_id=written[0].id).process == before
     assert record.is_ours(runtime, row.uid, read)
+
+
+@pytest.mark.parametrize("type", ["journal.drops", "route.without_target"])
+def test_what_a_killed_process_told_of_is_sent_once_it_counts_as_gone(
+    runtime: Runtime,
+    clock: FakeClock,
+    hook: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    type: str,
+) -> None:
+    webhook(runtime, hook.url)
+    living = {runtime.process_id, "killed"}
+    monkeypatch.setattr(alerts, "_living", lambda runtime: living)
+    look_and_send(runtime)  # it leads, and has taken over
+    own, runtime.process_id = runtime.process_id, "killed"
+    message = on_its_way(runtime, type)
+    runtime.process_id = own
+    clock.advance(alerts.CLAIM_EVERY_S)
+    look_and_send(runtime)
+    assert hook.got == []
+    living.discard("killed")
+    clock.advance(alerts.CLAIM_EVERY_S - 1)
+    look_and_send(runtime)
+    assert hook.got == []
+    clock.advance(1)
+    look_and_send(runtime)
+    assert [named["webhook-id"] for named, _ in hook.got] == [message.id]
+    for _ in range(3):
+        clock.advance(alerts.CLAIM_EVERY_S)
+        look_and_send(runtime)
+    assert len(hook.got) == 1
+    assert not Undelivered.objects.exists()
+
+
+def test_what_is_this_process_s_already_is_not_claimed_again(
+    runtime: Runtime, clock: FakeClock, hook: Receiver
+) -> None:
+    webhook(runtime, hook.url)
+    on_its_way(runtime, "journal.drops")
+    assert record.claim_left(runtime, {runtime.process_id}) == []
+    (found,) = record.claim_left(runtime, {"next"})
+    assert found[1].message.type == "journal.drops"
+    clock.advance(record.STALE_S + 1)
+    assert record.claim_left(runtime, {"next"}) == []
+
+
+def test_what_is_left_and_cannot_be_read_is_claimed_at_the_next_look(
+    runtime: Runtime, clock: FakeClock, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook(runtime, hook.url)
+    look_and_send(runtime)
+    own, runtime.process_id = runtime.process_id, "killed"
+    on_its_way(runtime, "journal.drops")
+    runtime.process_id = own
+    clock.advance(alerts.CLAIM_EVERY_S)
+
+    def fail(*given: object) -> None:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as gone:
+        gone.setattr(record, "claim_left", fail)
+        look_and_send(runtime)
+    look_and_send(runtime)
+    assert len(hook.got) == 1
