@@ -13,10 +13,11 @@ from typing import Any
 
 from django.db import close_old_connections
 
-from routeradmin.alerting.models import Delivery, Incident
+from routeradmin.alerting.models import Delivery, Incident, Undelivered
 from routeradmin.catalog.models import Secret
 from routeradmin.journal.models import Attempt, Event, IntentFeedback, Turn
 from routeradmin.services import publishing
+from routeradmin.services.alerts import record
 from routeradmin.services.runtime import Runtime
 
 BATCH = 2_000  # rows per statement: a writer on SQLite waits for no longer than one takes
@@ -34,6 +35,7 @@ TURNS = Keeping(days=14, most=200_000)
 EVENTS = Keeping(days=90, most=500_000)
 FEEDBACK = Keeping(days=90, most=100_000)
 DELIVERIES = Keeping(days=30, most=20_000)
+UNDELIVERED = Keeping(days=record.STALE_S / 86_400, most=20_000)
 INCIDENTS = Keeping(days=90, most=50_000)
 UNUSED_SECRETS_DAYS = 30
 
@@ -61,6 +63,8 @@ def delete_old(
         yield "intent feedback", _delete(IntentFeedback, pks)
     for pks in _old(Delivery, "at", now, DELIVERIES):
         yield "deliveries", _delete(Delivery, pks)
+    for pks in _old(Undelivered, "due_at", now, UNDELIVERED):
+        yield "undelivered", _delete(Undelivered, pks)
     for pks in _old(Incident, "ended_at", now, INCIDENTS):
         yield "incidents", _delete(Incident, pks)
     unused = Secret.objects.filter(

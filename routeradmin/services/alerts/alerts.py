@@ -97,11 +97,13 @@ class Alerts:
         begun = {key: one for key, one in going_on.items() if key not in self._written}
         ended = self._written - going_on.keys()
         posted = self.outbox.unkept()
-        if begun or ended or posted:
+        settled = dict(self.outbox.settled)
+        if begun or ended or posted or settled:
             living = _living(runtime) if runtime.leads else None
             if await _on_writer(
-                runtime, lambda: record.write(runtime, begun, ended, living, posted)
+                runtime, lambda: record.write(runtime, begun, ended, living, posted, settled)
             ):
+                self.outbox.forget(settled)
                 self._written = set(going_on)
                 for _, waiting in posted:
                     waiting.is_kept = True
@@ -116,7 +118,9 @@ class Alerts:
 
     async def _note(self, made: Attempted) -> None:
         if (runtime := self._runtime) is not None:
-            await _on_writer(runtime, lambda: record.note(runtime, *made))
+            is_noted = await _on_writer(runtime, lambda: record.note(runtime, *made))
+            if is_noted and made.wait_s is None:
+                self.outbox.forget([(made.webhook, made.message.id)])
 
     async def _is_ours(self, webhook: str, message: Message) -> bool:
         """Nobody else can have gone on with it where there is nobody else, or no database."""

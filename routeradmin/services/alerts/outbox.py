@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 RETRY_AFTER_S = (5.0, 30.0, 120.0, 600.0, 1800.0)
 MOST_WAITING = 100  # for one target; the oldest goes
+MOST_SETTLED = 1000  # of all targets, while the database is away; the oldest goes
 RATE_WINDOW_S = 600.0
 MOST_IN_WINDOW = 20
 SUPPRESSED = "alerts.suppressed"
@@ -69,39 +70,58 @@ async def _always(webhook: str, message: Message) -> bool:
 class Outbox:
     """``told`` hears how every attempt went; ``ours`` is asked before one, whether a message that
     was written down is still this process's. One message at a time for each target, so that a
-    slow one neither gets a crowd nor holds up the others."""
+    slow one neither gets a crowd nor holds up the others. ``settled``, by webhook and message id,
+    waits no more but may be written down still: whether for whomever, as it had its attempts, or
+    dropped by this process alone."""
 
     def __init__(self, targets: Targets, told: Told, ours: Ours = _always) -> None:
         self._targets = targets
         self._told = told
         self._ours = ours
         self._queues: dict[str, Queue] = {}
+        self.settled: dict[tuple[str, str], bool] = {}
         self._sending: set[asyncio.Task[None]] = set()
 
     def post(self, message: Message, now: float) -> None:
         """To everyone who wants it and has not had too many lately."""
         for target in self._targets:
             if target.wants(message.type):
-                self._accept(self._queues.setdefault(target.id, Queue()), message, now)
+                self._accept(target.id, message, now)
 
-    def _accept(self, queue: Queue, message: Message, now: float) -> None:
+    def _accept(self, webhook: str, message: Message, now: float) -> None:
+        queue = self._queues.setdefault(webhook, Queue())
         while queue.accepted_at and queue.accepted_at[0] <= now - RATE_WINDOW_S:
             queue.accepted_at.popleft()
         if len(queue.accepted_at) >= MOST_IN_WINDOW:
             queue.suppressed += 1
             return
         if queue.suppressed:
-            self._put(queue, messages.made(SUPPRESSED, {"count": queue.suppressed}, now), now)
+            count = {"count": queue.suppressed}
+            self._put(webhook, queue, messages.made(SUPPRESSED, count, now), now)
             queue.suppressed = 0
-        self._put(queue, message, now)
+        self._put(webhook, queue, message, now)
 
-    def _put(self, queue: Queue, message: Message, now: float) -> None:
+    def _put(self, webhook: str, queue: Queue, message: Message, now: float) -> None:
         queue.accepted_at.append(now)
         queue.waiting.append(Waiting(message, now))
+        for dropped in queue.waiting[:-MOST_WAITING]:
+            self._settle(webhook, dropped, for_all=False)
         del queue.waiting[:-MOST_WAITING]
+
+    def _settle(self, webhook: str, waiting: Waiting, *, for_all: bool) -> None:
+        self.settled[webhook, waiting.message.id] = for_all
+        while len(self.settled) > MOST_SETTLED:
+            del self.settled[next(iter(self.settled))]
+
+    def forget(self, settled: Iterable[tuple[str, str]]) -> None:
+        """These are written down no more."""
+        for key in settled:
+            self.settled.pop(key, None)
 
     def resume(self, webhook: str, waiting: Waiting) -> None:
         """Go on with what another process, or this one before a restart, could not deliver."""
+        if (webhook, waiting.message.id) in self.settled:
+            return
         queue = self._queues.setdefault(webhook, Queue())
         if all(one.message.id != waiting.message.id for one in queue.waiting):
             queue.waiting.append(waiting)
@@ -148,6 +168,7 @@ class Outbox:
             due.attempts += 1
             wait_s = _wait_s(sent, due.attempts)
             if wait_s is None:
+                self._settle(target.id, due, for_all=True)
                 queue.waiting = [one for one in queue.waiting if one is not due]
             else:
                 due.due_at = runtime.clock() + wait_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -79,13 +80,18 @@ def write(
     ended: Collection[Key],
     living: Collection[str] | None,
     posted: Collection[tuple[str, Waiting]] = (),
+    settled: Mapping[Key, bool] = MappingProxyType({}),
 ) -> None:
     """``living``: the processes there are, by which the leading one ends what others left open.
     ``posted``, by webhook, is on its way: all or nothing, so that what is open has been told or
-    will be. Raises DatabaseError."""
+    will be. ``settled``, by webhook and message id, is on its way no more: of nobody, or of this
+    process alone. Raises DatabaseError."""
     now = publishing.moment(runtime)
     with transaction.atomic():
         _keep(runtime, posted)
+        for (webhook, message_id), for_all in settled.items():
+            rows = Undelivered.objects.filter(webhook__uid=webhook, message_id=message_id)
+            (rows if for_all else rows.filter(process=runtime.process_id)).delete()
         for (type, subject), one in begun.items():
             fresh = {
                 "facts": dict(one.condition.facts),

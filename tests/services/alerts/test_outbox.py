@@ -205,3 +205,18 @@ def test_a_message_is_resumed_once(post: Post, hook: Receiver) -> None:
     for _ in range(2):
         post.outbox.resume("wh", Waiting(message, post.runtime.clock()))
     assert post.outbox.waiting == 1
+
+
+def test_what_is_settled_is_remembered_within_bounds_and_not_resumed(
+    post: Post, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "MOST_SETTLED", 2)
+    post.to(hook.url)
+    sent = [post.post() for _ in range(3)]
+    for _ in sent:
+        post.deliver()
+    assert list(post.outbox.settled) == [("wh", one.id) for one in sent[1:]]
+    post.outbox.resume("wh", Waiting(sent[2], post.runtime.clock()))
+    assert post.outbox.waiting == 0
+    post.outbox.forget([("wh", sent[2].id)])
+    assert list(post.outbox.settled) == [("wh", sent[1].id)]

@@ -12,8 +12,8 @@ from django.db import OperationalError
 from routeradmin.alerting.models import Delivery, Incident, Undelivered, Webhook
 from routeradmin.catalog.document import Document
 from routeradmin.engine.objects import AdminState
-from routeradmin.services import changes
-from routeradmin.services.alerts import alerts, record
+from routeradmin.services import changes, publishing, retention
+from routeradmin.services.alerts import alerts, outbox, record
 from routeradmin.services.alerts.alerts import Alerts
 from routeradmin.services.alerts.messages import Message, made
 from routeradmin.services.alerts.outbox import Waiting
@@ -296,3 +296,55 @@ def test_what_is_left_and_cannot_be_read_is_claimed_at_the_next_look(
         look_and_send(runtime)
     look_and_send(runtime)
     assert len(hook.got) == 1
+
+
+def test_what_arrived_while_the_database_was_away_is_not_sent_after_a_restart(
+    runtime: Runtime, clock: FakeClock, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook(runtime, hook.url)
+    on_its_way(runtime)
+
+    def fail(*given: object) -> None:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as gone:
+        gone.setattr(record, "note", fail)
+        look_and_send(runtime)
+    assert (len(hook.got), Undelivered.objects.count()) == (1, 1)
+    runtime.alerts._has_read = False  # it lost the lead, and has it again
+    look_and_send(runtime)
+    assert runtime.alerts.outbox.settled == {}
+    assert not Undelivered.objects.exists()
+    restarted(runtime)
+    look_and_send(runtime)
+    assert len(hook.got) == 1
+
+
+def test_what_too_many_others_push_out_is_not_written_down_any_more(
+    runtime: Runtime, clock: FakeClock, hook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "MOST_WAITING", 1)
+    hook.statuses = [500]
+    webhook(runtime, hook.url)
+    ours, others = on_its_way(runtime), on_its_way(runtime)
+    look_and_send(runtime)
+    Undelivered.objects.filter(message_id=others.id).update(process="next")
+    latest = made("journal.drops", {}, clock())
+    runtime.alerts.outbox.post(latest, clock())
+    look_and_send(runtime)
+    left = {row.message_id for row in Undelivered.objects.all()}
+    assert left == {others.id, latest.id}
+    assert ours.id not in left
+
+
+def test_what_nobody_sends_any_more_is_deleted_in_time(
+    runtime: Runtime, clock: FakeClock, hook: Receiver
+) -> None:
+    webhook(runtime, hook.url)
+    on_its_way(runtime)
+    clock.advance(record.STALE_S)
+    on_its_way(runtime)
+    assert dict(retention.delete_old(publishing.moment(runtime))) == {}
+    clock.advance(1)
+    assert dict(retention.delete_old(publishing.moment(runtime))) == {"undelivered": 1}
+    assert Undelivered.objects.count() == 1
