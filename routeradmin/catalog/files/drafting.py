@@ -62,13 +62,14 @@ class Drafting:
     def read(self, kind: Kind[T], table: dict[str, Any], name: str, at: Place) -> T | None:
         """The table's value of this name, ``at`` the table's place. None: it is absent or null, or
         of another kind, which is listed."""
-        return self.fit(kind, table.get(name), (*at, name))
+        value = table.get(name)
+        return None if value is None else self.fit(kind, value, (*at, name))
 
     def fit(self, kind: Kind[T], value: Any, at: Place) -> T | None:
-        """The same for a value and its own place."""
+        """The same for a value that stands at this place of its own, where null is listed, too."""
         found = kind.fit(value)
-        if found is None and value is not None:
-            self.leave(*at, why=f"must be {kind.words}")
+        if found is None:
+            self.leave(*at, why="is null" if value is None else f"must be {kind.words}")
         return found
 
     def texts(self, values: list[Any], at: Place) -> list[str]:

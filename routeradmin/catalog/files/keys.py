@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-KeyKind = Literal["none", "env", "literal", "placeholder", "template"]
+KeyKind = Literal["none", "env", "literal", "placeholder", "template", "unreadable"]
 
 _ENVIRONMENT = (
     re.compile(r"os\.environ/([A-Za-z_]\w*)"),
@@ -44,6 +44,7 @@ class Key:
             "literal": "holds a key in clear text: stored sealed here, remove it there",
             "placeholder": "is a placeholder and no working key: set the secret",
             "template": "is an unresolved template, nothing was executed: set the secret",
+            "unreadable": "was meant to be a key and cannot be read as one: set the secret",
         }.get(self.kind, "")
 
     def reference(self, account_id: str) -> str:
@@ -52,8 +53,11 @@ class Key:
 
 
 def key_of(value: Any) -> Key:
-    """Judge a key field. A word such as ``none``, or what is no text, is no key at all."""
-    text = str(value).strip() if isinstance(value, str | int | float) else ""
+    """Judge a key field. A word such as ``none`` is no key at all; what is no text is not absent,
+    for then calls would be made without the key that the file meant."""
+    if value is not None and not isinstance(value, str | int | float):
+        return Key("unreadable", repr(value))
+    text = "" if value is None else str(value).strip()
     if text.lower() in _NO_KEY:
         return Key("none", text)
     name = environment_name(text)

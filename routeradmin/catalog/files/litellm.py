@@ -15,6 +15,8 @@ from routeradmin.catalog.files.vendors import OTHER, VENDORS, Vendor, unresolved
 
 SOURCE = "litellm"
 OPENAI_HOST = "api.openai.com"
+_BASES = ("api_base", "base_url")
+_DESTINATION = (*_BASES, "custom_llm_provider")
 
 
 def parse(values: dict[str, Any], repeated: list[Remark]) -> Draft:
@@ -67,20 +69,27 @@ class _Models:
         provider, upstream, inferred = split_model(params)
         if inferred:
             drafting.note(*at, "model", what=f"names no provider: {provider} was inferred")
-        base = drafting.read(TEXT, params, "api_base", at)
-        base = base or drafting.read(TEXT, params, "base_url", at)
-        name = self._provider_name(provider, base)
+        bases = [drafting.read(TEXT, params, name, at) for name in _BASES]
+        base = bases[0] or bases[1]
+        lost = next((one for one in _DESTINATION if TEXT.misfits(params, one)), None)
+        name = self._provider_name(provider, base or lost)
         vendor = VENDORS.get(provider, OTHER)
         provider_id = drafting.provider(name, vendor)
         key = key_of(params.get("api_key"))
         account_id = drafting.account(provider_id, vendor, key, (*at, "api_key"))
-        url, usable = self._base_url(provider, vendor, base, (*at, "api_base"))
+        if lost is not None:
+            what = "cannot be read and says where calls go: give the endpoint its URL, then enable"
+            drafting.note(*at, lost, what=what)
+        if lost is not None and not base:
+            url, usable = unresolved_url(provider), False
+        else:
+            url, usable = self._base_url(provider, vendor, base, (*at, "api_base"))
         timeout_s = read.timeout_s or self._timeout_s
         more = {} if timeout_s is None else {"total_timeout_s": timeout_s}
         endpoint_id = drafting.endpoint(account_id, url, (*at, "api_base"), **more)
         fields = read.fields()
         fields.setdefault("protocol", vendor.protocol)
-        if not usable:
+        if not usable or lost is not None:
             fields["admin_state"] = "disabled"
         route_id = drafting.route(alias)
         wanted = read.id or alias

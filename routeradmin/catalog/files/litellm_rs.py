@@ -20,7 +20,7 @@ from routeradmin.catalog.files.values import (
     text,
     whole,
 )
-from routeradmin.catalog.files.vendors import OTHER, VENDORS, unresolved_url, with_v1
+from routeradmin.catalog.files.vendors import OTHER, VENDORS, Vendor, unresolved_url, with_v1
 from routeradmin.catalog.problems import Invalid, Problem
 
 SOURCE = "litellm-rs"
@@ -39,6 +39,7 @@ _LIMITS = {
     "tpm": "tpm_limit",
     "max_concurrent_requests": "max_parallel_requests",
 }
+_DESTINATION = ("provider_type", "base_url")
 _HEADERS = {"organization": "openai-organization", "project": "openai-project"}
 
 
@@ -101,20 +102,26 @@ class _Gateway:
             return
         stated = drafting.read(TEXT, entry, "provider_type", at)
         kind = stated or name
-        vendor = VENDORS.get(kind, OTHER)
+        lost = [one for one in _DESTINATION if TEXT.misfits(entry, one)]
+        vendor = OTHER if "provider_type" in lost else VENDORS.get(kind, OTHER)
         if stated and stated not in VENDORS:
             what = "is no vendor known here: taken for one that speaks as OpenAI does"
             drafting.note(*at, "provider_type", what=what)
         provider_id = drafting.provider(name, vendor)
-        if drafting.read(FLAG, entry, "enabled", at) is False:
+        if drafting.read(FLAG, entry, "enabled", at) is False or FLAG.misfits(entry, "enabled"):
             drafting.kinds["providers"][provider_id]["admin_state"] = "disabled"
-        key = key_of(drafting.read(TEXT, entry, "api_key", at))
+        drafting.read(TEXT, entry, "api_key", at)
+        key = key_of(entry.get("api_key"))
         account_id = drafting.account(provider_id, vendor, key, (*at, "api_key"))
-        url = self._base_url(entry, kind, at)
+        url = self._base_url(entry, kind, vendor, at)
         endpoint_id = drafting.endpoint(
             account_id, url, (*at, "base_url"), **self._endpoint(entry, at)
         )
         fields = {"protocol": vendor.protocol, **self._fields(entry, at)}
+        for one in lost:
+            fields["admin_state"] = "disabled"
+            what = "cannot be read and says where calls go: give the endpoint its URL, then enable"
+            drafting.note(*at, one, what=what)
         models = drafting.read(LIST, entry, "models", at)
         if not models:
             drafting.note(*at, "models", what="are not named: models unknown, no route was made")
@@ -124,14 +131,15 @@ class _Gateway:
             drafting.target(drafting.route(model), id)
         self._rest(entry, at)
 
-    def _base_url(self, entry: dict[str, Any], kind: str, at: Place) -> str:
-        vendor = VENDORS.get(kind, OTHER)
+    def _base_url(self, entry: dict[str, Any], kind: str, vendor: Vendor, at: Place) -> str:
         base = self._drafting.read(TEXT, entry, "base_url", at)
         variable = environment_name(base)
         if variable is not None:
             what = f"is the variable {variable}: give the endpoint its URL before it is used"
             self._drafting.note(*at, "base_url", what=what)
             return unresolved_url(variable)
+        if TEXT.misfits(entry, "base_url"):
+            return unresolved_url(kind)
         if not base and vendor.base_url is None:
             what = f"is missing, and {kind} has no well-known URL: give it before it is used"
             self._drafting.note(*at, "base_url", what=what)

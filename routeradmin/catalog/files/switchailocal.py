@@ -32,7 +32,9 @@ def from_values(values: dict[str, Any], drafting: Drafting) -> Draft:
             for index, entry in enumerate(drafting.read(LIST, groups, group, root) or []):
                 place = (*root, group, index)
                 drafting.here = place
-                stated = drafting.fit(TABLE, entry, place) or {}
+                stated = drafting.fit(TABLE, entry, place)
+                if stated is None:
+                    continue  # not a key of nobody at the vendor's
                 for one in entries_of(drafting, group, stated, place, settings.proxy):
                     routes.add(one, force_prefix=settings.force_prefix)
         elif is_new:

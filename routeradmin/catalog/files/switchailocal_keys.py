@@ -43,7 +43,7 @@ class Entry:
 class _KeyLine:
     """One key with what may be set per key."""
 
-    value: Any
+    key: Key
     place: Place
     proxy: str
     priority: int
@@ -66,6 +66,10 @@ def entries_of(
     prefix = drafting.read(TEXT, entry, "prefix", at) or ""
     if off:
         drafting.note(*at, what="is switched off or excludes every model: disabled")
+    for lost in _lost(entry, listed):
+        off = True
+        what = "cannot be read and bounds what is called: set right what it meant, then enable"
+        drafting.note(*at, lost, what=what)
     for lines in together.values():
         accounts = _accounts(drafting, provider_id, vendor, lines, off=off)
         endpoint_id = _endpoint(drafting, accounts[0], vendor, entry, at, lines[0].proxy)
@@ -86,21 +90,60 @@ def entries_of(
 def _key_lines(
     drafting: Drafting, entry: dict[str, Any], at: Place, proxy: str
 ) -> Iterator[_KeyLine]:
-    lines: list[tuple[Any, dict[str, Any], Place]] = []
+    default = _order(drafting, entry, at, _Order(proxy))
+    lines: list[_KeyLine] = []
     for index, one in enumerate(drafting.read(LIST, entry, "api-key-entries", at) or []):
         place = (*at, "api-key-entries", index)
-        own = drafting.fit(TABLE, one, place) or {}
-        for unknown in sorted(own.keys() - _OF_A_KEY):
-            drafting.leave(*place, unknown, why="has no counterpart")
-        lines.append((own.get("api-key"), own, (*place, "api-key")))
+        own = drafting.fit(TABLE, one, place)
+        if own is not None:
+            for unknown in sorted(own.keys() - _OF_A_KEY):
+                drafting.leave(*place, unknown, why="has no counterpart")
+            order = _order(drafting, own, place, default)
+            drafting.read(TEXT, own, "api-key", place)
+            lines.append(_KeyLine(key_of(own.get("api-key")), (*place, "api-key"), *order))
+        elif one is not None:
+            lines.append(_KeyLine(_unreadable(one), place, *default))
     for index, one in enumerate(drafting.read(LIST, entry, "api-keys", at) or []):
-        lines.append((one, {}, (*at, "api-keys", index)))
+        place = (*at, "api-keys", index)
+        drafting.fit(TEXT, one, place)
+        if one is not None:
+            lines.append(_KeyLine(key_of(one), place, *default))
+    lines += [
+        _KeyLine(_unreadable(entry[name]), (*at, name), *default)
+        for name in ("api-key-entries", "api-keys")
+        if LIST.misfits(entry, name)
+    ]
     if "api-key" in entry or not lines:
-        lines.append((entry.get("api-key"), {}, (*at, "api-key")))
-    default = _order(drafting, entry, at, _Order(proxy))
-    for value, own, place in lines:
-        order = _order(drafting, own, place[:-1], default) if own else default
-        yield _KeyLine(drafting.fit(TEXT, value, place), place, *order)
+        drafting.read(TEXT, entry, "api-key", at)
+        lines.append(_KeyLine(key_of(entry.get("api-key")), (*at, "api-key"), *default))
+    yield from lines
+
+
+def _unreadable(value: Any) -> Key:
+    """A key that stands where none can be read is not taken for no key."""
+    return Key("unreadable", repr(value))
+
+
+def _lost(entry: dict[str, Any], excluded: list[Any]) -> Iterator[str]:
+    """Settings of another kind than theirs, without which more would be called than was meant, or
+    something else."""
+    kinds: tuple[tuple[str, Kind[Any]], ...] = (
+        *(("disabled", FLAG), ("prefix", TEXT), ("base-url", TEXT), ("excluded-models", LIST)),
+    )
+    for name, kind in kinds:
+        if kind.misfits(entry, name):
+            yield name
+    if any(one is not None and text(one) is None for one in excluded):
+        yield "excluded-models"
+
+
+def proxy_of(drafting: Drafting, stated: dict[str, Any], at: Place, default: str = "") -> str:
+    """One that cannot be read is no reason to call past it: a proxy that never resolves is."""
+    proxy = drafting.read(TEXT, stated, "proxy-url", at)
+    if TEXT.misfits(stated, "proxy-url"):
+        drafting.note(*at, "proxy-url", what="cannot be read: give the endpoints their proxy")
+        return unresolved_url("proxy-url")
+    return proxy or default
 
 
 class _Order(NamedTuple):
@@ -112,11 +155,11 @@ class _Order(NamedTuple):
 
 
 def _order(drafting: Drafting, stated: dict[str, Any], at: Place, default: _Order) -> _Order:
-    proxy = drafting.read(TEXT, stated, "proxy-url", at)
+    proxy = proxy_of(drafting, stated, at, default.proxy)
     priority = drafting.read(_SIGNED, stated, "priority", at)
     weight = drafting.read(WHOLE, stated, "weight", at)
     return _Order(
-        proxy or default.proxy,
+        proxy,
         default.priority if priority is None else priority,
         default.weight if weight is None else weight,
     )
@@ -133,10 +176,10 @@ def _accounts(
 ) -> list[str]:
     found: list[str] = []
     for line in lines:
-        key = key_of(line.value)
+        key = line.key
         if key.kind == "env":
             # the source itself expands no variables: some tool was to fill this in
-            key = Key("template", str(line.value))
+            key = Key("template", key.text)
         more = {"admin_state": "disabled"} if off else {}
         account_id = drafting.account(provider_id, vendor, key, line.place, **more)
         if account_id in found:
@@ -155,7 +198,9 @@ def _endpoint(
     proxy: str,
 ) -> str:
     base = drafting.read(TEXT, entry, "base-url", at)
-    if base or vendor.base_url:
+    if TEXT.misfits(entry, "base-url"):
+        url = unresolved_url(account_id)
+    elif base or vendor.base_url:
         url = with_v1(base or str(vendor.base_url), vendor)
         if base and url != base:
             drafting.note(*at, "base-url", what="was completed to the path that calls go below")
@@ -166,7 +211,7 @@ def _endpoint(
     if proxy:
         more["proxy"] = proxy
     given = drafting.read(TABLE, entry, "headers", at) or {}
-    stated = {name: drafting.read(TEXT, given, name, (*at, "headers")) for name in given}
+    stated = {name: drafting.fit(TEXT, given[name], (*at, "headers", name)) for name in given}
     if headers := {name: value for name, value in stated.items() if value is not None}:
         more["headers"] = headers
     return drafting.endpoint(account_id, url, (*at, "base-url"), **more)
@@ -206,6 +251,8 @@ def _models(
                 f"{provider_id}-{name}", endpoint_id, drafting.model(name), **more
             )
         alias = drafting.read(TEXT, stated, "alias", place)
+        if TEXT.misfits(stated, "alias"):
+            continue  # not under the upstream's name, which others may serve
         served.append((alias or name, deployments[name]))
     return served
 
@@ -214,8 +261,9 @@ def _described(drafting: Drafting, model: dict[str, Any], at: Place) -> dict[str
     capabilities: dict[str, Any] = {}
     if window := drafting.read(WHOLE, model, "max-context-length", at):
         capabilities["context_window"] = window
-    modalities = drafting.read(LIST, model, "input-modalities", at)
-    if modalities is not None:
+    listed = drafting.read(LIST, model, "input-modalities", at)
+    if listed is not None:
+        modalities = drafting.texts(listed, (*at, "input-modalities"))
         capabilities["vision"] = "image" in modalities
         capabilities["audio"] = "audio" in modalities
     for name in model:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from routeradmin.catalog.files.drafting import Drafting
-from routeradmin.catalog.files.switchailocal_keys import GROUPS
+from routeradmin.catalog.files.switchailocal_keys import GROUPS, proxy_of
 from routeradmin.catalog.files.values import (
     DURATION,
     FLAG,
     LIST,
     TABLE,
-    TEXT,
     WHOLE,
     text,
 )
@@ -39,8 +38,9 @@ class Settings:
         self._values = values
         self._drafting = drafting
         self._is_new = is_new
-        self.proxy = drafting.read(TEXT, values, "proxy-url", ()) or ""
-        self.force_prefix = drafting.read(FLAG, values, "force-model-prefix", ()) is True
+        self.proxy = proxy_of(drafting, values, ())
+        forced = drafting.read(FLAG, values, "force-model-prefix", ())
+        self.force_prefix = forced is True or FLAG.misfits(values, "force-model-prefix")
         self._quota = self._table("quota-exceeded")
 
     def apply(self) -> None:

@@ -58,6 +58,12 @@ class Kind(Generic[T_co]):
     fit: Callable[[Any], T_co | None]
     words: str
 
+    def misfits(self, table: dict[str, Any], name: str) -> bool:
+        """Whether the table states something of this name that is of another kind: it is not to be
+        taken for absent where the default would widen or redirect what the file meant."""
+        value = table.get(name)
+        return value is not None and self.fit(value) is None
+
 
 TEXT = Kind(text, "a text")
 WHOLE = Kind(whole, "a whole number of 0 or more")
