@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import hashlib
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -23,7 +23,6 @@ _CHAT_CUT = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
-_NO_ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class Untranslatable(Exception):
@@ -127,8 +126,14 @@ def finish_reason(stop: str | None, *, has_calls: bool) -> str:
 
 def call_id(given: str | None, answer_id: str, number: int) -> str:
     """The id of a tool call; one is made where the server gives none, since the client has to
-    name its result by it."""
-    return given or _NO_ID.sub("_", f"call_{number}_{answer_id}")
+    name its result by it. The same call has the same id in a stream and in a plain answer.
+
+    OpenAI takes ids of up to 40 characters, and the answer's own may be of any length.
+    """
+    if given:
+        return given
+    named = f"{number} {answer_id}".encode(errors="surrogatepass")
+    return f"call_{hashlib.sha256(named).hexdigest()[:32]}"
 
 
 def tool_input(arguments: Any) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import anthropic.types
@@ -15,6 +16,7 @@ from routeradmin.adapters.translate import (
     error_to_chat,
     error_to_messages,
 )
+from routeradmin.adapters.translate.words import call_id
 
 
 def message(*content: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -201,7 +203,7 @@ def test_arguments_that_are_an_object_already_are_taken_as_they_are() -> None:
 
 def test_a_call_in_the_words_from_before_tools_is_one() -> None:
     result = answer_to_messages(completion("function_call", function_call=CALL["function"]))
-    assert result["content"] == [{**TOOL_USE, "id": "call_0_c1"}]
+    assert result["content"] == [{**TOOL_USE, "id": call_id(None, "c1", 0)}]
     assert result["stop_reason"] == "tool_use"
 
 
@@ -209,7 +211,15 @@ def test_a_call_in_the_words_from_before_tools_is_one() -> None:
 def test_a_call_without_an_id_gets_one(given: str | None) -> None:
     answer = completion("tool_calls", tool_calls=[CALL, call('{"at":1}', id=given)])
     result = answer_to_messages({**answer, "id": "a.b/c"})
-    assert [block["id"] for block in result["content"]] == ["t1", "call_1_a_b_c"]
+    assert [block["id"] for block in result["content"]] == ["t1", call_id(None, "a.b/c", 1)]
+
+
+@pytest.mark.parametrize("answer_id", ["c", "chatcmpl-" + "a" * 200, "a.b/c", "\ud83d"])
+def test_an_id_that_is_made_is_one_that_every_vendor_takes(answer_id: str) -> None:
+    made = {call_id(None, answer_id, number) for number in range(12)}
+    assert len(made) == 12
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,40}", one) for one in made)
+    assert not made & {call_id(None, f"{answer_id}0", number) for number in range(12)}
 
 
 def test_errors_change_their_dress() -> None:

@@ -17,6 +17,7 @@ from routeradmin.adapters.translate import (
     chat_frame,
     messages_frame,
 )
+from routeradmin.adapters.translate.words import call_id
 
 START = {
     "type": "message_start",
@@ -236,7 +237,7 @@ def test_a_streamed_call_in_the_words_from_before_tools_is_one() -> None:
         chunk({"function_call": {"arguments": "1}"}}),
         chunk({}, "function_call"),
     )
-    assert made[1]["content_block"] == {**tool("f"), "id": "call_0_c1"}
+    assert made[1]["content_block"] == {**tool("f"), "id": call_id(None, "c1", 0)}
     parts = [e["delta"]["partial_json"] for e in made if e["type"] == "content_block_delta"]
     assert "".join(parts) == '{"a":1}'
     assert stop_of(made) == "tool_use"
@@ -244,7 +245,7 @@ def test_a_streamed_call_in_the_words_from_before_tools_is_one() -> None:
 
 def test_a_streamed_call_without_an_id_gets_one() -> None:
     made = events(chunk(call(2, id="", function={"name": "f", "arguments": "{}"}), "tool_calls"))
-    assert made[1]["content_block"]["id"] == "call_2_c1"
+    assert made[1]["content_block"]["id"] == call_id(None, "c1", 2)
 
 
 @pytest.mark.parametrize("finish", ["stop", "tool_calls", "some day"])
