@@ -10,6 +10,7 @@ from routeradmin.adapters.translate.words import (
     call_id,
     is_cut,
     stop_reason,
+    tool_input,
     usage_to_messages,
 )
 
@@ -18,7 +19,8 @@ class MessageEvents:
     """Feed it one decoded chunk at a time, in order, and `finish` when the stream has ended well.
 
     A tool call is announced once its name is known; each is complete before the next begins, as
-    the messages dialect has it.
+    the messages dialect has it. One whose arguments turn out to be no object is told at its end,
+    like a stream that breaks off: what went out before was never said to be whole.
     """
 
     def __init__(self) -> None:
@@ -27,6 +29,8 @@ class MessageEvents:
         self._open: str | int | None = None  # "text", the open tool call's index, or nothing
         self._begun: set[int] = set()  # tool calls whose block was opened
         self._pending: dict[int, Json] = {}  # tool calls whose name has not come yet
+        self._input: list[str] = []  # all fragments of the latest tool call's arguments
+        self._passed_on = False  # whether they go out as they come
         self._usage: Json | None = None
         self._finish: str | None = None
         self._refused = False
@@ -45,6 +49,8 @@ class MessageEvents:
             raise BadAnswer("the stream has ended without an end")
         if self._pending and not is_cut(self._finish):
             raise BadAnswer("the stream has ended inside a tool call")
+        if not is_cut(self._finish):
+            self._end_call()
         stop = stop_reason(self._finish, has_calls=bool(self._begun))
         delta = {"stop_reason": "refusal" if self._refused else stop, "stop_sequence": None}
         usage = usage_to_messages(self._usage)
@@ -105,22 +111,39 @@ class MessageEvents:
         if number in self._begun:
             if number != self._open:
                 raise BadAnswer("the stream goes back to an earlier tool call")
-            return [self._arguments(arguments)] if arguments else []
+            return self._arguments(arguments)
         known = self._pending.setdefault(number, {"id": "", "name": "", "arguments": ""})
         known["id"] = known["id"] or call.get("id") or ""
         known["name"] = known["name"] or function.get("name") or ""
         known["arguments"] += arguments
         if not known["name"]:
             return []
+        self._end_call()
         del self._pending[number]
         self._begun.add(number)
         made = call_id(known["id"], self._id, number)
         block = {"type": "tool_use", "id": made, "name": known["name"], "input": {}}
-        events = self._begin(number, block)
-        return [*events, self._arguments(known["arguments"])] if known["arguments"] else events
+        return [*self._begin(number, block), *self._arguments(known["arguments"])]
 
-    def _arguments(self, text: str) -> Json:
-        return self._delta({"type": "input_json_delta", "partial_json": text})
+    def _arguments(self, text: str) -> list[Json]:
+        """Held back while they may still become ``null``, which is no input, and said so by
+        silence."""
+        if not text:
+            return []
+        self._input.append(text)
+        if not self._passed_on:
+            text = "".join(self._input)
+            self._passed_on = not "null".startswith(text.strip())
+        delta = {"type": "input_json_delta", "partial_json": text}
+        return [self._delta(delta)] if self._passed_on else []
+
+    def _end_call(self) -> None:
+        """Of the latest tool call, if any. Raises BadAnswer where its arguments are no object."""
+        try:
+            tool_input("".join(self._input))
+        except ValueError as problem:
+            raise BadAnswer("the stream holds a tool call without an input") from problem
+        self._input, self._passed_on = [], False
 
     def _begin(self, what: str | int, block: Json) -> list[Json]:
         events = self._close()

@@ -230,6 +230,22 @@ def test_arguments_of_a_stream_may_be_none_or_an_object(given: Any) -> None:
     assert json.loads("".join(parts) or "{}") == (given or {})
 
 
+@pytest.mark.parametrize("parts", [["null"], ["nu", "ll"], [" ", "null", " "], ["", " "]])
+def test_a_stream_without_arguments_passes_on_no_input(parts: list[str]) -> None:
+    begun = chunk(call(0, id="t0", function={"name": "f", "arguments": ""}))
+    more = [chunk(call(0, function={"arguments": text})) for text in parts]
+    made = events(begun, *more, chunk({}, "tool_calls"))
+    assert [e["type"] for e in made[1:3]] == ["content_block_start", "content_block_stop"]
+
+
+@pytest.mark.parametrize("arguments", ['{"a":', "[1]", "nu", "nullx", '"x"'])
+def test_streamed_arguments_that_are_no_object_are_refused_at_their_end(arguments: str) -> None:
+    begun = chunk(call(0, id="t0", function={"name": "f", "arguments": arguments}))
+    for more in ([], [chunk(call(1, id="t1", function={"name": "g", "arguments": "{}"}))]):
+        with pytest.raises(BadAnswer, match="tool call without an input"):
+            events(begun, *more, chunk({}, "tool_calls"))
+
+
 def test_a_streamed_call_in_the_words_from_before_tools_is_one() -> None:
     made = events(
         chunk({"function_call": {"name": "f", "arguments": ""}}),
