@@ -97,9 +97,11 @@ def beside(
 
     async def main() -> None:
         upstream = Upstream()
+        writers: list[asyncio.StreamWriter] = []
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             upstream.connections += 1
+            writers.append(writer)
             try:
                 await script(Peer(reader, writer, upstream))
             except (asyncio.IncompleteReadError, ConnectionError):
@@ -118,8 +120,14 @@ def beside(
         finally:
             await client.close()
             server.close()
-            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in left:
                 task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+            for writer in writers:  # also those whose peer never read what was written
+                writer.transport.abort()
+            for _ in range(3):
+                await asyncio.sleep(0)
 
     run(main())
 
